@@ -1,0 +1,112 @@
+"""What every mixer shares: the state that it carries, the checks on what comes in, forward and step."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from mingru.types import Inputs, Outputs, State
+
+
+class Mixer(nn.Module):
+    """A causal map of sequences (B, T, D) -> (B, T, D) through a state of fixed size per sequence.
+
+    A mixer adds its projections and `_mix`; whoever calls it sees `forward`, `step` and `init_state`. State is float32,
+    or float64 in a float64 model, whatever the dtype of weights and inputs; y has the dtype of x.
+    Wrong shapes, dtypes and devices are ValueErrors.
+    """
+
+    # True: a block puts no norm, residual or MLP around the mixer.
+    bare = False
+
+    def __init__(self, name: str, d_model: int, state_shape: tuple[int, ...]) -> None:
+        super().__init__()
+        require_positive(name, "d_model", d_model)
+        self.name = name
+        self.d_model = d_model
+        self.state_shape = state_shape
+
+    @property
+    def state_size(self) -> int:
+        """Elements carried per sequence from one token to the next."""
+        return math.prod(self.state_shape)
+
+    @property
+    def state_dtype(self) -> torch.dtype:
+        return torch.promote_types(self._weight.dtype, torch.float32)
+
+    def init_state(self, batch: int) -> Tensor:
+        """The state before the first token, (batch, *state_shape); what `state=None` means."""
+        if batch < 1:
+            raise ValueError(f"{self.name}: init_state needs a batch of at least 1, got {batch}")
+        return self._start().to(self.state_dtype).expand(batch, *self.state_shape).clone()
+
+    def forward(self, x: Tensor, state: Tensor | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        self._check_inputs(x, ("B", "T"), delta_t)
+        y, last = self._mix(x, self._ready(state, len(x)))
+        # A copy, so that resetting a carried state in place leaves y alone and y's memory can go.
+        return y.to(x.dtype), last.clone()
+
+    def step(self, x_t: Tensor, state: Tensor | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """One token of `forward`: (B, D) -> (B, D), with the same state."""
+        self._check_inputs(x_t, ("B",), delta_t)
+        y, last = self._mix(x_t.unsqueeze(1), self._ready(state, len(x_t)))
+        return y.squeeze(1).to(x_t.dtype), last.clone()
+
+    def check_state(self, state: Tensor, batch: int) -> None:
+        wanted = (batch, *self.state_shape)
+        if tuple(state.shape) != wanted:
+            raise ValueError(f"{self.name}: state must have shape {wanted}, got {tuple(state.shape)}")
+        if state.dtype != self.state_dtype:
+            raise ValueError(f"{self.name}: state must be {self.state_dtype}, got {state.dtype}")
+        if state.device != self._weight.device:
+            raise ValueError(f"{self.name}: state must be on {self._weight.device}, got {state.device}")
+
+    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
+        """Outputs and the state after the last token, computed in `state`'s dtype."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _mix")
+
+    def _start(self) -> Tensor:
+        """The state before the first token, without its batch axis."""
+        return self._weight.new_zeros(self.state_shape)
+
+    def _ready(self, state: Tensor | None, batch: int) -> Tensor:
+        if state is None:
+            return self.init_state(batch)
+        self.check_state(state, batch)
+        return state
+
+    def _check_inputs(self, x: Tensor, axes: tuple[str, ...], delta_t: Tensor | None) -> None:
+        if x.dim() != len(axes) + 1 or x.shape[-1] != self.d_model or 0 in x.shape:
+            wanted = ", ".join((*axes, str(self.d_model)))
+            raise ValueError(f"{self.name}: inputs must have shape ({wanted}), each at least 1, got {tuple(x.shape)}")
+        weight = self._weight
+        if x.device != weight.device:
+            raise ValueError(f"{self.name}: inputs must be on {weight.device}, got {x.device}")
+        if x.dtype != weight.dtype and not autocast_converts(x, weight):
+            raise ValueError(f"{self.name}: inputs must be {weight.dtype}, got {x.dtype}")
+        if delta_t is not None:
+            raise ValueError(f"{self.name}: got delta_t, but this mixer has no decay channel to use it")
+
+    @property
+    def _weight(self) -> Tensor:
+        return next(self.parameters())
+
+
+def require_positive(mixer: str, setting: str, value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{mixer}: {setting} must be at least 1, got {value}; the nearest valid choice is 1")
+
+
+def multiples_near(value: int, step: int) -> str:
+    """The multiples of `step` next to `value`, as an error message names them: "56 or 64"."""
+    below = value // step * step
+    return f"{below} or {below + step}" if below > 0 else str(step)
+
+
+def autocast_converts(x: Tensor, weight: Tensor) -> bool:
+    """Autocast brings floating dtypes together, all but float64."""
+    convertible = all(t.is_floating_point() and t.dtype != torch.float64 for t in (x, weight))
+    return convertible and torch.is_autocast_enabled(x.device.type)

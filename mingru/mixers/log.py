@@ -1,0 +1,50 @@
+"""minGRU with positive states: the bottom of the ladder."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from mingru.mixers.base import Mixer
+from mingru.mixers.projection import Projection
+from mingru.ops.diagonal_scan import diagonal_scan
+from mingru.types import Inputs, Outputs, State
+
+
+class Log(Mixer):
+    """minGRU: each channel is a running average of positive candidates, so it can forget but never flip.
+
+    h[t] = (1 - z[t]) * h[t-1] + z[t] * g(v(x[t])),  z = sigmoid(k(x)),  g(u) = u + 0.5 where u >= 0, else sigmoid(u)
+
+    A state below zero is a ValueError. The learned initial state is g(h0), 0.5 at the start.
+
+    Source: Feng et al. 2024, arXiv:2410.01201, appendix B. They compute it as a scan of logarithms, which gives the
+    mixer its name; a sequential kernel needs none, and is exact at a state of zero.
+    """
+
+    def __init__(self, d_model: int, learnable_h0: bool = False, name: str = "log") -> None:
+        super().__init__(name, d_model, (d_model,))
+        self.projection = Projection(d_model, {"gate": d_model, "candidate": d_model})
+        self.h0 = nn.Parameter(torch.zeros(d_model)) if learnable_h0 else None
+
+    def check_state(self, state: Tensor, batch: int) -> None:
+        super().check_state(state, batch)
+        # A batch of seeds (vmap) and a compiled graph cannot look at values.
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return
+        if bool((state < 0).any()):
+            raise ValueError(f"{self.name}: state must not be negative, got a minimum of {float(state.min()):.3g}")
+
+    def _start(self) -> Tensor:
+        return positive(self.h0) if self.h0 is not None else self._weight.new_full(self.state_shape, 0.5)
+
+    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
+        gate, candidate = self.projection(x)
+        # 1 - sigmoid(k) loses its digits where the gate is nearly open; sigmoid(-k) does not.
+        states = diagonal_scan(torch.sigmoid(-gate), torch.sigmoid(gate) * positive(candidate), state)
+        return states, states[:, -1]
+
+
+def positive(u: Tensor) -> Tensor:
+    """g(u): continuous, positive, and with slope 1 from zero on."""
+    return torch.where(u >= 0, u + 0.5, torch.sigmoid(u))

@@ -1,0 +1,39 @@
+"""minGRU whose states may flip sign."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from mingru.mixers.base import Mixer
+from mingru.mixers.projection import Projection
+from mingru.ops.diagonal_scan import diagonal_scan
+from mingru.types import Inputs, Outputs, State
+
+
+class Signed(Mixer):
+    """minGRU whose decay lies in (-1, 1): a state may flip sign, which is what parity needs.
+
+    h[t] = a[t] * h[t-1] + z[t] * v(x[t]),  z = sigmoid(k(x)),  a = tanh(s(x));  coupled: a = (1 - z) * tanh(s(x))
+
+    Coupled, a channel that writes also forgets, so that no channel holds a sign for long.
+
+    Source: gate, Feng et al. 2024, arXiv:2410.01201; negative eigenvalue, Grazzi et al. 2024, arXiv:2411.12537.
+    """
+
+    def __init__(self, d_model: int, coupled: bool = False, learnable_h0: bool = False, name: str = "signed") -> None:
+        super().__init__(name, d_model, (d_model,))
+        self.coupled = coupled
+        self.projection = Projection(d_model, {"gate": d_model, "candidate": d_model, "decay": d_model})
+        self.h0 = nn.Parameter(torch.zeros(d_model)) if learnable_h0 else None
+
+    def _start(self) -> Tensor:
+        return self.h0 if self.h0 is not None else super()._start()
+
+    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
+        gate, candidate, decay = self.projection(x)
+        decay = torch.tanh(decay)
+        if self.coupled:
+            decay = torch.sigmoid(-gate) * decay
+        states = diagonal_scan(decay, torch.sigmoid(gate) * candidate, state)
+        return states, states[:, -1]
