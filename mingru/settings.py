@@ -1,0 +1,176 @@
+"""The configuration's types, and the step from what a user writes to what a run is made of.
+
+`resolve` turns a composed config into a plain dict in which every layer, length and default is spelled out. It needs the folder of
+YAML files because layers are named by their YAML (`extractor=signed`, `stack=[signed,givens]`).
+"""
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from hydra.utils import get_object
+from omegaconf import DictConfig, OmegaConf
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError, create_model
+
+PROJECT = Path(__file__).resolve().parent.parent
+CONF = PROJECT / "conf"
+HYDRA_KEYS = {"_target_", "_partial_"}
+
+
+def project_path(path: str | Path) -> str:
+    """An absolute path; a relative one counts from the project's root, wherever the command was started."""
+    return str(PROJECT / Path(path).expanduser())
+
+
+OmegaConf.register_new_resolver("project_path", project_path, replace=True)
+
+
+class Strict(BaseModel, extra="forbid", strict=True):
+    """No coercion, no unknown keys."""
+
+
+class Evaluation(Strict):
+    every: PositiveInt
+    select_length: PositiveInt | None
+    lengths: list[PositiveInt] | None
+    bar: float | None
+    select_sequences: PositiveInt
+    sequences: PositiveInt
+
+
+class Config(Strict):
+    """The top level of a config. Tasks, mixers and loggers are checked against the signature of what they name."""
+
+    task: dict[str, Any]
+    mixer: dict[str, Any]
+    extractor: str
+    depth: PositiveInt
+    stack: list[Any] | None
+    d_model: PositiveInt
+    mlp_expansion: NonNegativeInt
+    length: PositiveInt
+    seed: int = Field(ge=0, lt=2**32)
+    steps: PositiveInt
+    batch_size: PositiveInt
+    lr: PositiveFloat
+    evaluation: Evaluation
+    outputs: str
+    device: Literal["auto", "cpu", "cuda"]
+    threads: PositiveInt
+    rerun: Literal["failed", "stale", "all"] | None
+    fail_fast: bool
+    logger: dict[str, Any]
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`(did you mean x?)` where a near name exists, and the valid names."""
+    names = sorted(names)
+    near = difflib.get_close_matches(name, names, n=1)
+    return (f" (did you mean {near[0]}?)" if near else "") + f"; valid: {', '.join(names)}"
+
+
+def explain(error: ValidationError, prefix: tuple[str, ...], names: Iterable[str]) -> ValueError:
+    """The first of pydantic's complaints as one line; `names` are the valid keys at its level."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in (*prefix, *first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return ValueError(f"{key}: no such key{nearest(str(first['loc'][-1]), names)}")
+    if first["type"] == "missing":
+        return ValueError(f"{key}: is missing")
+    wanted = first["msg"].removeprefix("Input ").replace("should be", "must be")
+    return ValueError(f"{key}={first['input']}: {wanted}")
+
+
+def check_types(config: dict[str, Any]) -> None:
+    """ValueError for a top-level key that is unknown or has a value of the wrong type."""
+    try:
+        Config.model_validate(config)
+    except ValidationError as error:
+        in_evaluation = error.errors()[0]["loc"][0] == "evaluation"
+        raise explain(error, (), Evaluation.model_fields if in_evaluation else Config.model_fields) from None
+
+
+def parameters(target: Callable) -> dict[str, inspect.Parameter]:
+    return {k: p for k, p in inspect.signature(target).parameters.items() if k not in ("self", "d_model")}
+
+
+def bind(target: str, settings: dict[str, Any], where: str) -> dict[str, Any]:
+    """`settings` with the defaults of `target`'s signature filled in. ValueError for an unknown key or a wrong type."""
+    signature = parameters(get_object(target))
+    defaults = {k: p.default for k, p in signature.items() if p.default is not p.empty}
+    fields = {k: (p.annotation if p.annotation is not p.empty else Any, defaults.get(k, ...)) for k, p in signature.items()}
+    model = create_model(where, __config__=ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True), **fields)
+    try:
+        model.model_validate(settings)
+    except ValidationError as error:
+        raise explain(error, (where,), signature) from None
+    return {**defaults, **settings}
+
+
+def layer_name(node: dict[str, Any]) -> str:
+    """A mixer's or task's name is its YAML's stem, which is its module's name unless the YAML says otherwise."""
+    return node.get("name") or node["_target_"].split(".")[-2]
+
+
+def read_layer(name: str, conf: Path) -> dict[str, Any]:
+    """The mixer YAML of that name; ValueError with the nearest names when there is none."""
+    file = conf / "mixer" / f"{name}.yaml"
+    if not file.is_file():
+        raise ValueError(f"mixer {name!r} is unknown{nearest(name, (f.stem for f in file.parent.glob('*.yaml')))}")
+    return {"name": name, **OmegaConf.to_container(OmegaConf.load(file), resolve=True)}
+
+
+def layer(node: dict[str, Any], where: str) -> dict[str, Any]:
+    """One layer with every setting: `{mixer: name, _target_: class, setting: value, ...}`."""
+    if "_target_" not in node:
+        raise ValueError(f"{where}: has no _target_, the class of the mixer")
+    settings = {k: v for k, v in node.items() if k not in HYDRA_KEYS | {"name", "mixer"}}
+    name = node.get("mixer") or layer_name(node)
+    return {"mixer": name, "_target_": node["_target_"], **bind(node["_target_"], settings, where)}
+
+
+def layers(config: dict[str, Any], conf: Path = CONF) -> list[dict[str, Any]]:
+    """The stack from bottom to top: `stack` outright, or [extractor] + depth * [mixer]."""
+    if config["stack"] is not None:
+        return [stack_item(item, conf) for item in config["stack"]]
+    extractor = [] if config["extractor"] == "none" else [layer(read_layer(config["extractor"], conf), "extractor")]
+    return extractor + [layer(config["mixer"], "mixer")] * config["depth"]
+
+
+def stack_item(item: str | dict[str, Any], conf: Path) -> dict[str, Any]:
+    if isinstance(item, str):
+        item = {"mixer": item}
+    if not isinstance(item, dict) or not isinstance(item.get("mixer"), str):
+        raise ValueError(f"stack: {item!r} is neither a mixer's name nor {{mixer: name, setting: value}}")
+    known = {} if "_target_" in item else read_layer(item["mixer"], conf)
+    return layer({**known, **item}, f"stack.{item['mixer']}")
+
+
+def is_resolved(stack: list[Any]) -> bool:
+    return bool(stack) and all(isinstance(item, dict) and "_target_" in item for item in stack)
+
+
+def resolve(composed: DictConfig | dict[str, Any], conf: Path = CONF) -> dict[str, Any]:
+    """A plain dict without `${}` or nulls that stand for a default; layers in `stack`, names in `mixer` and `extractor`.
+
+    Resolving twice changes nothing. ValueError, one line, for whatever does not fit.
+    """
+    config = OmegaConf.to_container(composed, resolve=True) if isinstance(composed, DictConfig) else dict(composed)
+    config.pop("hydra", None)
+    check_types(config)
+    given = config["stack"] is not None and not is_resolved(config["stack"])
+    if config["stack"] == []:
+        raise ValueError("stack=[]: at least one layer is wanted, such as stack=[signed,givens]")
+    config["stack"] = layers(config, conf)
+    names = [item["mixer"] for item in config["stack"]]
+    config["extractor"] = ("+".join(names[:-1]) or "none") if given else config["extractor"]
+    config["mixer"] = {k: v for k, v in config["stack"][-1].items() if k != "mixer"} | {"name": names[-1]}
+    task = config["task"]
+    settings = {k: v for k, v in task.items() if k not in HYDRA_KEYS | {"extractor"}}
+    config["task"] = {"_target_": task["_target_"], **bind(task["_target_"], {"name": layer_name(task), **settings}, "task")}
+    evaluation = config["evaluation"] = dict(config["evaluation"])
+    evaluation["select_length"] = evaluation["select_length"] or 2 * config["length"]
+    evaluation["lengths"] = sorted(set(evaluation["lengths"] or (n * config["length"] for n in (1, 4, 8, 16))))
+    return config

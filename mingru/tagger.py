@@ -1,0 +1,77 @@
+"""Training and scoring of a stack; it knows losses and counts, and nothing of the architecture or the task."""
+
+from typing import Any
+
+import lightning as L
+import torch
+from torch import Tensor, nn
+
+from mingru.metrics import Scores, loss_sum
+
+LOG_EVERY = 50
+
+
+class SequenceTagger(L.LightningModule):
+    """Cross-entropy (or squared error) averaged over scored positions, Adam at a constant rate without decay or clipping.
+
+    `history` holds one `{step, accuracy | error, loss}` per validation; `diverged` becomes true, and training stops, at the first loss
+    that is not finite. `tested` holds the scores of the last `trainer.test`, one per dataloader.
+    """
+
+    def __init__(self, stack: nn.Module, lr: float, regression: bool = False) -> None:
+        super().__init__()
+        self.stack = stack
+        self.lr = lr
+        self.score = "error" if regression else "accuracy"
+        self.diverged = False
+        self.history: list[dict[str, Any]] = []
+        self.tested: list[Scores] = []
+        self._validation = Scores()
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.stack.parameters(), lr=self.lr)
+
+    def training_step(self, batch: Any, batch_index: int) -> Tensor | None:
+        logits, _ = self.stack(batch.inputs, None, batch.delta_t)
+        loss, count = loss_sum(logits, batch.targets)
+        loss = loss / max(count, 1)
+        logging = self.global_step % LOG_EVERY == 0
+        # On a GPU every look at the loss waits for the device, so it is looked at less often.
+        if (logging or loss.device.type == "cpu") and not torch.isfinite(loss):
+            self.diverge()
+            return None
+        if logging and self.logger is not None:
+            self.logger.log_metrics({"train/loss": float(loss.detach())}, step=self.global_step)
+        return loss
+
+    def diverge(self) -> None:
+        self.diverged = True
+        self.trainer.should_stop = True
+
+    def on_validation_epoch_start(self) -> None:
+        self._validation = Scores()
+
+    def validation_step(self, batch: Any, batch_index: int) -> None:
+        self._validation.update(self.stack, batch)
+
+    def on_validation_epoch_end(self) -> None:
+        scores = self._validation
+        value = scores.mean_loss if self.score == "error" else scores.accuracy
+        self.history.append({"step": self.global_step, self.score: value, "loss": scores.mean_loss})
+        if not torch.isfinite(torch.tensor(scores.mean_loss)):
+            self.diverge()
+        if self.logger is not None:
+            metrics = {f"validation/{self.score}": value, "validation/loss": scores.mean_loss}
+            self.logger.log_metrics(metrics, step=self.global_step)
+
+    def on_test_start(self) -> None:
+        self.tested = [Scores() for _ in self.trainer.test_dataloaders]
+
+    def test_step(self, batch: Any, batch_index: int, dataloader_idx: int = 0) -> None:
+        self.tested[dataloader_idx].update(self.stack, batch)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["history"] = self.history
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.history = checkpoint["history"]

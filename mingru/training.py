@@ -1,0 +1,90 @@
+"""One run's fit and test under Lightning's Trainer, kept lean: per step it adds well under a millisecond."""
+
+import logging
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+from lightning.pytorch.callbacks import TQDMProgressBar
+from lightning.pytorch.loggers import WandbLogger
+
+from mingru import result
+from mingru.callbacks import BestWeights, Resumable, save_weights
+from mingru.sweep.claim import CHECKPOINT
+from mingru.tagger import SequenceTagger
+
+WEIGHTS = "weights.pt"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is trained for how long, and what is measured when (a resolved config's own values)."""
+
+    steps: int
+    device: str
+    evaluation: dict[str, Any]
+    higher_is_better: bool
+
+
+def quiet() -> None:
+    """Lightning's greetings and its advice on worker processes, which streamed batches have no use for."""
+    for name in ("lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    warnings.filterwarnings("ignore", message=".*`IterableDataset` has `__len__` defined.*")
+    warnings.filterwarnings("ignore", message=".*exists and is not empty.*")
+
+
+def make_trainer(protocol: Protocol, callbacks: list[L.Callback], wandb_run: Any, show_progress: bool) -> L.Trainer:
+    return L.Trainer(
+        accelerator={"cuda": "gpu"}.get(protocol.device, protocol.device),
+        devices=1,
+        max_steps=protocol.steps,
+        max_epochs=-1,
+        val_check_interval=min(protocol.evaluation["every"], protocol.steps),
+        check_val_every_n_epoch=None,
+        callbacks=callbacks + ([TQDMProgressBar(refresh_rate=50)] if show_progress else []),
+        logger=WandbLogger(experiment=wandb_run) if wandb_run is not None else False,
+        enable_progress_bar=show_progress,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+    )
+
+
+def train(
+    tagger: SequenceTagger,
+    data: Any,
+    protocol: Protocol,
+    directory: Path,
+    wandb_run: Any = None,
+    checkpoint: Path | None = None,
+    show_progress: bool = False,
+) -> dict[str, Any]:
+    """Fit from `checkpoint` or from the start, select, re-measure and test; the part of result.json that was measured.
+
+    The selected weights are written to `weights.pt`, and the checkpoint, which nothing needs any more, is removed.
+    """
+    quiet()
+    began = time.perf_counter()
+    best = BestWeights(protocol.higher_is_better)
+    trainer = make_trainer(protocol, [best, Resumable(directory / CHECKPOINT)], wandb_run, show_progress)
+    trainer.fit(tagger, datamodule=data, ckpt_path=checkpoint, weights_only=True)
+    if not tagger.diverged and tagger.history[-1]["step"] != protocol.steps:
+        trainer.validate(tagger, datamodule=data, verbose=False)
+    fresh, scores = None, None
+    if not tagger.diverged:
+        tagger.stack.load_state_dict(best.weights)
+        trainer.test(tagger, datamodule=data, verbose=False)
+        fresh, *scores = tagger.tested
+        save_weights(best.weights, directory / WEIGHTS)
+    (directory / CHECKPOINT).unlink(missing_ok=True)
+    return {
+        **result.fit_record(tagger, best.best, fresh, protocol.evaluation["bar"], protocol.higher_is_better),
+        **result.length_record(tagger, protocol.evaluation["lengths"], scores),
+        **result.stack_facts(tagger.stack),
+        "seconds": time.perf_counter() - began,
+    }

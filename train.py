@@ -1,0 +1,122 @@
+"""Train one run, or a sweep of them: `python train.py mixer=givens task=s3_hier -m seed=0-35`."""
+
+from mingru import cli
+
+if __name__ == "__main__":
+    # Before the slow imports, so that a typing error answers at once.
+    cli.install()
+
+import functools
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import hydra
+import lightning as L
+import torch
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from hydra.utils import get_class
+from omegaconf import DictConfig, OmegaConf
+
+from mingru import settings, training
+from mingru.stack import Stack
+from mingru.sweep import records
+from mingru.sweep.settle import one_line, settle
+from mingru.tagger import SequenceTagger
+from tasks.base import Task
+from tasks.datamodule import StreamDataModule
+
+log = logging.getLogger(__name__)
+
+
+def conf_folder() -> Path:
+    """The folder of YAML files this run was composed from: in a sweep, the copy made when it began."""
+    if HydraConfig.initialized():
+        return Path(next(s.path for s in HydraConfig.get().runtime.config_sources if s.provider == "main"))
+    return settings.CONF
+
+
+def construct(node: dict[str, Any], name_key: str) -> Any:
+    """The class that a config node names, with its settings bound."""
+    options = {key: value for key, value in node.items() if key not in ("_target_", name_key)}
+    return functools.partial(get_class(node["_target_"]), **options)
+
+
+def resolve(cfg: DictConfig | dict[str, Any], conf: Path | None = None) -> tuple[dict[str, Any], Task]:
+    """The config with nothing left open, and its task. ValueError for a length that the task cannot have."""
+    config = settings.resolve(cfg, conf or conf_folder())
+    task, evaluation = construct(config["task"], "")(), config["evaluation"]
+    evaluation["bar"] = task.metric.bar if evaluation["bar"] is None else evaluation["bar"]
+    for length in (config["length"], evaluation["select_length"], *evaluation["lengths"]):
+        task.check_length(length)
+    return config, task
+
+
+def build_stack(cfg: DictConfig | dict[str, Any]) -> Stack:
+    """The untrained stack of a composed or resolved config; its weights follow torch's global generator."""
+    config, task = resolve(cfg)
+    return Stack(
+        [construct(layer, "mixer") for layer in config["stack"]],
+        d_model=config["d_model"],
+        n_outputs=task.targets.size,
+        head=task.head,
+        mlp_expansion=config["mlp_expansion"],
+        **{"n_tokens" if task.inputs.kind == "tokens" else "d_input": task.inputs.size},
+    )
+
+
+def load_run(directory: str | Path) -> tuple[Stack, DictConfig]:
+    """The stack of a finished run with its selected weights, and its resolved config."""
+    record = records.read_json(Path(directory) / records.RESULT)
+    if record is None or record["status"] != "finished":
+        raise ValueError(f"{directory}: holds no finished run (a readable {records.RESULT} with status finished is wanted)")
+    stack = build_stack(record["config"])
+    stack.load_state_dict(torch.load(Path(directory) / training.WEIGHTS, map_location="cpu", weights_only=True))
+    return stack, OmegaConf.create(record["config"])
+
+
+def check(cfg: DictConfig, conf: Path) -> None:
+    """ValueError for a config that could not train: everything is built, on the meta device, and nothing is run."""
+    config, _ = resolve(cfg, conf)
+    with torch.device("meta"):
+        build_stack(config)
+
+
+def run(cfg: DictConfig) -> dict[str, Any]:
+    """One run from its config to its record; a run that is already finished is not trained again."""
+    torch.set_num_threads(cfg.threads)
+    config, task = resolve(cfg)
+    on_cpu = config["device"] == "cpu" or not torch.cuda.is_available()
+    record = settle(config, "cpu" if on_cpu else torch.cuda.get_device_name(), functools.partial(measure, config, task))
+    log.info(one_line(record))
+    return record
+
+
+def measure(config: dict[str, Any], task: Task, directory: Path, checkpoint: Path | None, wandb_run: Any) -> dict[str, Any]:
+    """Seed, build, fit and test."""
+    L.seed_everything(config["seed"], workers=True, verbose=False)
+    tagger = SequenceTagger(build_stack(config), config["lr"], regression=task.metric.name == "mse")
+    evaluation = config["evaluation"]
+    data = StreamDataModule(
+        task,
+        **{key: config[key] for key in ("seed", "length", "batch_size", "steps")},
+        **{key: evaluation[key] for key in ("select_length", "select_sequences", "lengths", "sequences")},
+    )
+    protocol = training.Protocol(config["steps"], config["device"], evaluation, task.metric.higher_is_better)
+    in_sweep = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
+    show_progress = sys.stderr.isatty() and not in_sweep
+    measured = training.train(tagger, data, protocol, directory, wandb_run, checkpoint, show_progress)
+    floors = {name: {str(n): getattr(task, name)(n) for n in evaluation["lengths"]} for name in ("chance", "constant")}
+    return measured | floors
+
+
+@hydra.main(version_base="1.3", config_path="conf", config_name="train")
+def main(cfg: DictConfig) -> None:
+    run(cfg)
+
+
+if __name__ == "__main__":
+    cli.check(check)
+    main()
