@@ -1,0 +1,108 @@
+"""Finite groups as multiplication tables."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tasks.algebra.transitions import Indices, run_table
+
+LARGEST_TABLE = 4096
+
+
+class CayleyTable:
+    """A finite group: table[a, b] is the product ab, in which b acts first. Element 0 is the identity.
+
+    This is the one composition convention of the project: `state = table[x_t, state]`, the new element acts on the left.
+    ValueError, naming the entry, element or triple at fault, unless the table is that of a group.
+    """
+
+    def __init__(self, table: Sequence[Sequence[int]] | Indices) -> None:
+        square = as_square(table, "a Cayley table")
+        _check_identity(square)
+        _check_inverses(square)
+        triple = nonassociative_triple(square)
+        if triple is not None:
+            a, b, c = triple
+            left, right = square[square[a, b], c], square[a, square[b, c]]
+            raise ValueError(f"not associative: ({a} * {b}) * {c} = {left}, but {a} * ({b} * {c}) = {right}")
+        self.table = square
+        self.table.setflags(write=False)
+
+    @property
+    def order(self) -> int:
+        return len(self.table)
+
+    n_tokens = n_states = order
+
+    @property
+    def inverses(self) -> Indices:
+        """The inverse of each element."""
+        return np.argmin(self.table, axis=1)
+
+    def step(self, token: Indices, state: Indices) -> Indices:
+        return self.table[token, state]
+
+    def run(self, tokens: Indices) -> Indices:
+        return run_table(self.table, tokens)
+
+
+def as_square(rows: Sequence[Sequence[int]] | Indices, what: str) -> Indices:
+    """A square array of element numbers in the smallest integer type; ValueError where it isn't one, or isn't closed."""
+    lengths = {len(row) for row in rows}
+    if lengths != {len(rows)}:
+        raise ValueError(f"{what} has as many columns as rows, got {len(rows)} rows of {sorted(lengths)} entries")
+    if len(rows) > LARGEST_TABLE:
+        raise ValueError(f"{what} has at most {LARGEST_TABLE} rows, got {len(rows)}")
+    square = np.array([list(row) for row in rows])
+    if not np.issubdtype(square.dtype, np.integer):
+        raise ValueError(f"{what} holds the numbers of its elements, got entries of type {square.dtype}")
+    outside = np.argwhere((square < 0) | (square >= len(square)))
+    if len(outside):
+        a, b = outside[0]
+        raise ValueError(f"not closed: {a} * {b} = {square[a, b]}, which is outside 0..{len(square) - 1}")
+    return square.astype(np.min_scalar_type(len(square) - 1))
+
+
+def nonassociative_triple(table: Indices) -> tuple[int, int, int] | None:
+    """A triple with (ab)c != a(bc), or None: Light's test, exact for any closed table.
+
+    The elements that associate from the middle are closed under products, so testing generators decides: n^2 lookups for each, where a group
+    has at most log2 n.
+    """
+    reached = np.zeros(len(table), bool)
+    generators: list[int] = []
+    while not reached.all():
+        middle = int(np.argmin(reached))
+        wrong = np.argwhere(table[table[:, middle]] != table[:, table[middle]])
+        if len(wrong):
+            a, c = wrong[0]
+            return int(a), middle, int(c)
+        generators.append(middle)
+        reached[middle] = True
+        _close(table, generators, reached)
+    return None
+
+
+def _close(table: Indices, generators: list[int], reached: np.ndarray) -> None:
+    """Mark, in place, every product of a marked element and a generator."""
+    while True:
+        products = table[np.ix_(reached, generators)]
+        if reached[products].all():
+            return
+        reached[products] = True
+
+
+def _check_identity(table: Indices) -> None:
+    elements = np.arange(len(table))
+    neutral = (table == elements).all(axis=1) & (table == elements[:, None]).all(axis=0)
+    if neutral[0]:
+        return
+    if neutral.any():
+        raise ValueError(f"the identity is element {np.argmax(neutral)}; list it first, as element 0")
+    raise ValueError("no identity: no element leaves every other one unchanged from both sides")
+
+
+def _check_inverses(table: Indices) -> None:
+    invertible = (table == 0).any(axis=1) & (table == 0).any(axis=0)
+    if not invertible.all():
+        raise ValueError(f"no inverse: no element takes {np.argmin(invertible)} to the identity from both sides")

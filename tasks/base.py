@@ -1,0 +1,105 @@
+"""What a task promises: what goes in and out of a model, which positions are scored, how well one can do without looking."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+from torch import Generator, Tensor
+
+# A target with this value is not scored.
+IGNORE = -100
+
+
+class Batch(NamedTuple):
+    """B sequences. A tuple, so that Lightning and DataLoader move, pin and pickle it as they do any other.
+
+    inputs   (B, T) token numbers or (B, T, F) vectors
+    targets  (B, T) classes or (B, T, C) vectors; without T where the head reads the last position only
+    delta_t  (B, T) time gap before each position, in the task's unit; None where the task has no clock
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    delta_t: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Space:
+    """One side of a task: `size` is the number of tokens or classes, or the width of a vector."""
+
+    kind: Literal["tokens", "classes", "vectors"]
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ValueError(f"a space of {self.kind} needs a size of at least 1, got {self.size}")
+
+
+def tokens(n: int) -> Space:
+    return Space("tokens", n)
+
+
+def classes(n: int) -> Space:
+    return Space("classes", n)
+
+
+def vectors(n: int) -> Space:
+    return Space("vectors", n)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a task is scored; `bar` is the value from which a run counts as fitted."""
+
+    name: Literal["accuracy", "mse"]
+    higher_is_better: bool
+    bar: float
+
+    def better(self, value: float, than: float) -> bool:
+        """Strictly better; a value that is not a number is never better."""
+        return value > than if self.higher_is_better else value < than
+
+    def reached(self, value: float) -> bool:
+        """At the bar or beyond; a value that is not a number never is."""
+        return value >= self.bar if self.higher_is_better else value <= self.bar
+
+
+def accuracy(bar: float = 0.99) -> Metric:
+    return Metric("accuracy", higher_is_better=True, bar=bar)
+
+
+def mse(bar: float) -> Metric:
+    return Metric("mse", higher_is_better=False, bar=bar)
+
+
+@runtime_checkable
+class Task(Protocol):
+    """A distribution over labelled sequences of any valid length.
+
+    `sample` draws from its generator only and is a pure function of the generator's state. `chance` and `constant` are in the unit
+    of the metric: the mean over scored positions of the best score possible without looking at the input, and the best single
+    answer given at all of them.
+    """
+
+    name: str
+    inputs: Space
+    targets: Space
+    head: Literal["per_position", "last", "autoencode"]
+    metric: Metric
+
+    def check_length(self, length: int) -> None:
+        """ValueError naming the nearest valid lengths, unless sequences of this length exist."""
+        ...
+
+    def sample(self, generator: Generator, batch: int, length: int) -> Batch: ...
+
+    def chance(self, length: int) -> float: ...
+
+    def position_chance(self, length: int) -> Tensor:
+        """Chance at each position: (T,), float64."""
+        ...
+
+    def constant(self, length: int) -> float: ...
+
+    def oracle(self, batch: Batch) -> Tensor:
+        """The targets as they follow from `batch.inputs` alone."""
+        ...
