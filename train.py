@@ -17,7 +17,6 @@ import lightning as L
 import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from hydra.utils import get_class
 from omegaconf import DictConfig, OmegaConf
 
 from mingru import settings, training
@@ -38,16 +37,10 @@ def conf_folder() -> Path:
     return settings.CONF
 
 
-def construct(node: dict[str, Any], name_key: str) -> Any:
-    """The class that a config node names, with its settings bound."""
-    options = {key: value for key, value in node.items() if key not in ("_target_", name_key)}
-    return functools.partial(get_class(node["_target_"]), **options)
-
-
 def resolve(cfg: DictConfig | dict[str, Any], conf: Path | None = None) -> tuple[dict[str, Any], Task]:
     """The config with nothing left open, and its task. ValueError for a length that the task cannot have."""
     config = settings.resolve(cfg, conf or conf_folder())
-    task, evaluation = construct(config["task"], "")(), config["evaluation"]
+    task, evaluation = settings.build(config["task"]), config["evaluation"]
     evaluation["bar"] = task.metric.bar if evaluation["bar"] is None else evaluation["bar"]
     for length in (config["length"], evaluation["select_length"], *evaluation["lengths"]):
         task.check_length(length)
@@ -58,7 +51,7 @@ def build_stack(cfg: DictConfig | dict[str, Any]) -> Stack:
     """The untrained stack of a composed or resolved config; its weights follow torch's global generator."""
     config, task = resolve(cfg)
     return Stack(
-        [construct(layer, "mixer") for layer in config["stack"]],
+        [settings.build(settings.instantiable(layer)) for layer in config["stack"]],
         d_model=config["d_model"],
         n_outputs=task.targets.size,
         head=task.head,

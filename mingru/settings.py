@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from hydra.utils import get_object
+from hydra.errors import InstantiationException
+from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError, create_model
 
@@ -97,16 +98,34 @@ def parameters(target: Callable) -> dict[str, inspect.Parameter]:
 
 
 def bind(target: str, settings: dict[str, Any], where: str) -> dict[str, Any]:
-    """`settings` with the defaults of `target`'s signature filled in. ValueError for an unknown key or a wrong type."""
-    signature = parameters(get_object(target))
-    defaults = {k: p.default for k, p in signature.items() if p.default is not p.empty}
-    fields = {k: (p.annotation if p.annotation is not p.empty else Any, defaults.get(k, ...)) for k, p in signature.items()}
+    """`settings` with the defaults of `target`'s signature filled in. ValueError for an unknown key or a wrong type.
+
+    A setting that is itself `{_target_: ..., ...}` is bound in turn; what it makes is not type-checked.
+    """
+    try:
+        signature = parameters(get_object(target))
+    except ImportError as error:
+        raise ValueError(f"{where}: _target_={target} cannot be imported: {error}".splitlines()[0]) from None
+    settings = {k: nested(v, f"{where}.{k}") if is_node(v) else v for k, v in settings.items()}
+    fields = {}
+    for key, parameter in signature.items():
+        untyped = parameter.annotation is parameter.empty or is_node(settings.get(key))
+        fields[key] = (Any if untyped else parameter.annotation, ... if parameter.default is parameter.empty else parameter.default)
     model = create_model(where, __config__=ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True), **fields)
     try:
         model.model_validate(settings)
     except ValidationError as error:
         raise explain(error, (where,), signature) from None
-    return {**defaults, **settings}
+    return {k: p.default for k, p in signature.items() if p.default is not p.empty} | settings
+
+
+def is_node(value: Any) -> bool:
+    return isinstance(value, dict) and "_target_" in value
+
+
+def nested(node: dict[str, Any], where: str) -> dict[str, Any]:
+    options = {key: value for key, value in node.items() if key not in HYDRA_KEYS}
+    return {"_target_": node["_target_"], **bind(node["_target_"], options, where)}
 
 
 def layer_name(node: dict[str, Any]) -> str:
@@ -127,8 +146,23 @@ def layer(node: dict[str, Any], where: str) -> dict[str, Any]:
     if "_target_" not in node:
         raise ValueError(f"{where}: has no _target_, the class of the mixer")
     settings = {k: v for k, v in node.items() if k not in HYDRA_KEYS | {"name", "mixer"}}
-    name = node.get("mixer") or layer_name(node)
-    return {"mixer": name, "_target_": node["_target_"], **bind(node["_target_"], settings, where)}
+    bound = bind(node["_target_"], settings, where)
+    bound.pop("name", None)
+    return {"mixer": node.get("mixer") or layer_name(node), "_target_": node["_target_"], **bound}
+
+
+def build(node: dict[str, Any]) -> Any:
+    """What a node with a `_target_` names, nested nodes first, with plain lists and dicts as arguments; its own ValueErrors come through."""
+    try:
+        return instantiate(node, _convert_="all")
+    except InstantiationException as error:
+        raise (error.__cause__ if isinstance(error.__cause__, ValueError) else error) from None
+
+
+def instantiable(layer: dict[str, Any]) -> dict[str, Any]:
+    """A resolved layer as `build` takes it; a class that wants its mixer's name, for its messages, gets it."""
+    node = {key: value for key, value in layer.items() if key != "mixer"} | {"_partial_": True}
+    return node | ({"name": layer["mixer"]} if "name" in parameters(get_object(layer["_target_"])) else {})
 
 
 def layers(config: dict[str, Any], conf: Path = CONF) -> list[dict[str, Any]]:
@@ -149,7 +183,7 @@ def stack_item(item: str | dict[str, Any], conf: Path) -> dict[str, Any]:
 
 
 def is_resolved(stack: list[Any]) -> bool:
-    return bool(stack) and all(isinstance(item, dict) and "_target_" in item for item in stack)
+    return bool(stack) and all(is_node(item) for item in stack)
 
 
 def resolve(composed: DictConfig | dict[str, Any], conf: Path = CONF) -> dict[str, Any]:

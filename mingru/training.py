@@ -78,7 +78,8 @@ def train(
     fresh, scores = None, None
     if not tagger.diverged:
         tagger.stack.load_state_dict(best.weights)
-        trainer.test(tagger, datamodule=data, verbose=False)
+        fresh_loader = data.loader("fresh", protocol.evaluation["select_length"], protocol.evaluation["sequences"])
+        trainer.test(tagger, dataloaders=[fresh_loader, *data.test_dataloader()], verbose=False)
         fresh, *scores = tagger.tested
         save_weights(best.weights, directory / WEIGHTS)
     (directory / CHECKPOINT).unlink(missing_ok=True)

@@ -20,14 +20,20 @@ OUTSIDE = frozenset(
 def cell(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a resolved config that identifies its cell, with each value in one canonical form."""
     inside = {key: value for key, value in config.items() if key not in OUTSIDE}
-    inside["layers"] = inside.pop("stack")
+    inside["layers"] = [without_class(layer) for layer in inside.pop("stack")]
+    inside["task"] = without_class(inside["task"])
     return canonical(inside)
 
 
+def without_class(node: dict[str, Any]) -> dict[str, Any]:
+    """A task or mixer is known by its name and settings, so that moving its class to another module keeps the cell."""
+    return {key: value for key, value in node.items() if key != "_target_"}
+
+
 def canonical(value: Any) -> Any:
-    """1e-3 and 0.001, 8 and 8.0, tuples and lists are one value; null, NaN, infinity, false and classes' paths are left out of mappings."""
+    """1e-3 and 0.001, 8 and 8.0, tuples and lists are one value; null, NaN, infinity and false are left out of mappings."""
     if isinstance(value, dict):
-        pairs = ((str(key), canonical(item)) for key, item in sorted(value.items()) if key != "_target_")
+        pairs = ((str(key), canonical(item)) for key, item in sorted(value.items()))
         return {key: item for key, item in pairs if item is not None and item is not False}
     if isinstance(value, list | tuple):
         return [canonical(item) for item in value]
