@@ -94,7 +94,7 @@ def check_types(config: dict[str, Any]) -> None:
 
 
 def parameters(target: Callable) -> dict[str, inspect.Parameter]:
-    return {k: p for k, p in inspect.signature(target).parameters.items() if k not in ("self", "d_model")}
+    return {k: p for k, p in inspect.signature(target, eval_str=True).parameters.items() if k not in ("self", "d_model")}
 
 
 def bind(target: str, settings: dict[str, Any], where: str) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+import pytest
+
+import train
+from mingru import settings
+from tests.composed import composed
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["+mixre=1"], "mixre: no such key (did you mean mixer?)"),
+        (["+evaluation.evry=1"], "evaluation.evry: no such key (did you mean every?)"),
+        (["+mixer.blok_size=4"], "mixer.blok_size: no such key (did you mean block_size?); valid: block_size"),
+        (["+task.barr=1"], "task.barr: no such key (did you mean bar?)"),
+        (["+task.group.ordr=1"], "task.group.ordr: no such key"),
+        (["mixer.block_size=four"], "mixer.block_size=four: must be a valid integer"),
+        (["seed=abc"], "seed=abc: must be a valid integer"),
+        (["seed=-3"], "seed=-3: must be greater than or equal to 0"),
+        (["steps=-5"], "steps=-5: must be greater than 0"),
+        (["steps=1.5"], "steps=1.5: must be a valid integer"),
+        (["lr=fast"], "lr=fast: must be a valid number"),
+        (["lr=0"], "lr=0: must be greater than 0"),
+        (["fail_fast=1"], "fail_fast=1: must be a valid boolean"),
+        (["rerun=everything"], "rerun=everything: must be 'failed', 'stale' or 'all'"),
+        (["extractor=singed"], "mixer 'singed' is unknown (did you mean signed?)"),
+        (["stack=[]"], "stack=[]: at least one layer"),
+        (["stack=[givns]"], "mixer 'givns' is unknown (did you mean givens?)"),
+        (["stack=[{mixer: givens, round: 2}]"], "stack.givens.round: no such key (did you mean rounds?)"),
+        (["stack=[3]"], "stack: 3 is neither a mixer's name nor"),
+        (["mixer.block_size=7"], "block_size"),
+        (["mixer.block_size=48"], "block_size"),
+        (["length=33"], "nearest valid: 32 and 34"),
+        (["evaluation.lengths=[64,65]"], "length 65"),
+        (["mixer._target_=mingru.mixers.nowhere.Nothing"], "_target_=mingru.mixers.nowhere.Nothing cannot be imported"),
+    ],
+)
+def test_a_wrong_value_is_refused_in_one_line_before_anything_trains(overrides, said):
+    with pytest.raises(ValueError, match=".") as refused:
+        train.check(composed(*overrides), settings.CONF)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_resolving_twice_changes_nothing():
+    for overrides in ([], ["depth=2"], ["stack=[signed,delta,givens]"], ["task=parity", "mixer=log"]):
+        once, _ = train.resolve(composed(*overrides))
+        twice, _ = train.resolve(once)
+        assert twice == once
+
+
+def test_the_default_is_the_references_stack():
+    config, _ = train.resolve(composed("mixer=givens", "task=s3_hier"))
+    assert [layer["mixer"] for layer in config["stack"]] == ["signed", "givens"]
+    assert config["extractor"] == "signed"
+    stack = train.build_stack(composed("mixer=givens", "task=s3_hier"))
+    assert sum(parameter.numel() for parameter in stack.parameters()) == 94_694
+
+
+def test_a_stack_names_its_last_layer_mixer_and_the_earlier_ones_extractor():
+    config, _ = train.resolve(composed("stack=[signed,log,givens]"))
+    assert (config["extractor"], config["mixer"]["name"]) == ("signed+log", "givens")
+
+
+def test_lengths_follow_the_training_length():
+    config, _ = train.resolve(composed("length=32"))
+    assert config["evaluation"]["select_length"] == 64
+    assert config["evaluation"]["lengths"] == [32, 128, 256, 512]
+
+
+def test_outputs_count_from_the_projects_root(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert settings.project_path("outputs") == str(settings.PROJECT / "outputs")
+    assert settings.project_path(tmp_path) == str(tmp_path)
