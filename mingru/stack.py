@@ -50,25 +50,19 @@ class Stack(nn.Module):
     def init_state(self, batch: int) -> list[Tensor]:
         return [block.mixer.init_state(batch) for block in self.blocks]
 
-    def forward(
-        self, inputs: Tensor, state: Sequence[Tensor] | None = None, delta_t: Tensor | None = None
-    ) -> tuple[Tensor, list[Tensor]]:
+    def forward(self, inputs: Tensor, state: Sequence[Tensor] | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         x, state = self._through(self.blocks, self._embedded(inputs, ("B", "T")), state, delta_t)
         if self.last_only:
             x = x[:, -1]
         return self.head(self.norm(x)), state
 
-    def step(
-        self, inputs_t: Tensor, state: Sequence[Tensor] | None = None, delta_t: Tensor | None = None
-    ) -> tuple[Tensor, list[Tensor]]:
+    def step(self, inputs_t: Tensor, state: Sequence[Tensor] | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         """One token of `forward`: (B,) or (B, d_input) -> logits (B, n_outputs), with the same state."""
-        x, state = self._through(
-            [block.step for block in self.blocks], self._embedded(inputs_t, ("B",)), state, delta_t
-        )
+        x, state = self._through([block.step for block in self.blocks], self._embedded(inputs_t, ("B",)), state, delta_t)
         return self.head(self.norm(x)), state
 
     def _through(
-        self, layers: Sequence[Callable], x: Tensor, state: Sequence[Tensor] | None, delta_t: Tensor | None
+        self, layers: Sequence[Callable] | nn.ModuleList, x: Tensor, state: Sequence[Tensor] | None, delta_t: Tensor | None
     ) -> tuple[Tensor, list[Tensor]]:
         if state is not None and len(state) != len(layers):
             raise ValueError(f"stack: state must hold one tensor per layer, {len(layers)}, got {len(state)}")

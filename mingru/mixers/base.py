@@ -52,8 +52,8 @@ class Mixer(nn.Module):
     def step(self, x_t: Tensor, state: Tensor | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """One token of `forward`: (B, D) -> (B, D), with the same state."""
         self._check_inputs(x_t, ("B",), delta_t)
-        y, last = self._mix(x_t.unsqueeze(1), self._ready(state, len(x_t)))
-        return y.squeeze(1).to(x_t.dtype), last.clone()
+        y_t, last = self._mix_one(x_t, self._ready(state, len(x_t)))
+        return y_t.to(x_t.dtype), last.clone()
 
     def check_state(self, state: Tensor, batch: int) -> None:
         wanted = (batch, *self.state_shape)
@@ -67,6 +67,11 @@ class Mixer(nn.Module):
     def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
         """Outputs and the state after the last token, computed in `state`'s dtype."""
         raise NotImplementedError(f"{type(self).__name__} does not define _mix")
+
+    def _mix_one(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
+        """`_mix` for one token; a mixer whose recurrence is one line does without the op."""
+        y, last = self._mix(x_t.unsqueeze(1), state)
+        return y.squeeze(1), last
 
     def _start(self) -> Tensor:
         """The state before the first token, without its batch axis."""
@@ -92,7 +97,8 @@ class Mixer(nn.Module):
 
     @property
     def _weight(self) -> Tensor:
-        return next(self.parameters())
+        """Any weight, for the device and dtype of the whole."""
+        return self.projection.weight
 
 
 def require_positive(mixer: str, setting: str, value: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 
 from mingru.mixers.base import Mixer, require_positive
@@ -67,7 +67,6 @@ def default_key_width(mixer: str, d_model: int, n_heads: int) -> int:
     if d_model % n_heads:
         nearest = min((n for n in range(1, d_model + 1) if d_model % n == 0), key=lambda n: abs(n - n_heads))
         raise ValueError(
-            f"{mixer}: without d_k, n_heads must divide d_model {d_model}, got {n_heads}; "
-            f"the nearest valid choice is {nearest}"
+            f"{mixer}: without d_k, n_heads must divide d_model {d_model}, got {n_heads}; the nearest valid choice is {nearest}"
         )
     return d_model // n_heads

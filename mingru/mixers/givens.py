@@ -44,8 +44,7 @@ class Givens(Mixer):
 def check_blocks(mixer: str, d_model: int, block_size: int) -> None:
     if block_size < 2 or block_size % 2:
         raise ValueError(
-            f"{mixer}: block_size must be even, got {block_size}; "
-            f"the nearest valid choice is {multiples_near(block_size, 2)}"
+            f"{mixer}: block_size must be even and positive, got {block_size}; the nearest valid choice is {multiples_near(block_size, 2)}"
         )
     if d_model < 1 or d_model % block_size:
         raise ValueError(

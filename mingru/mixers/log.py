@@ -39,10 +39,18 @@ class Log(Mixer):
         return positive(self.h0) if self.h0 is not None else self._weight.new_full(self.state_shape, 0.5)
 
     def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
+        states = diagonal_scan(*self._coefficients(x), state)
+        return states, states[:, -1]
+
+    def _mix_one(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
+        decay, drive = self._coefficients(x_t)
+        state = decay * state + drive
+        return state, state
+
+    def _coefficients(self, x: Tensor) -> tuple[Tensor, Tensor]:
         gate, candidate = self.projection(x)
         # 1 - sigmoid(k) loses its digits where the gate is nearly open; sigmoid(-k) does not.
-        states = diagonal_scan(torch.sigmoid(-gate), torch.sigmoid(gate) * positive(candidate), state)
-        return states, states[:, -1]
+        return torch.sigmoid(-gate), torch.sigmoid(gate) * positive(candidate)
 
 
 def positive(u: Tensor) -> Tensor:

@@ -28,16 +28,14 @@ class Rotation(Mixer):
     """
 
     def __init__(self, d_model: int, snap: Sequence[int] | None = (2, 3, 4, 6), name: str = "rotation") -> None:
-        if d_model % 2:
+        if d_model < 1 or d_model % 2:
             raise ValueError(
-                f"{name}: d_model must be even, got {d_model}; the nearest valid choice is {multiples_near(d_model, 2)}"
+                f"{name}: d_model must be even and positive, got {d_model}; the nearest valid choice is {multiples_near(d_model, 2)}"
             )
         n_blocks = d_model // 2
         super().__init__(name, d_model, (n_blocks, 2))
         self.snap = None if snap is None else checked_grid(name, snap)
-        self.projection = Projection(
-            d_model, {"gate": d_model, "candidate": d_model, "angle": n_blocks, "scale": n_blocks}
-        )
+        self.projection = Projection(d_model, {"gate": d_model, "candidate": d_model, "angle": n_blocks, "scale": n_blocks})
         self.h0 = nn.Parameter(torch.randn(n_blocks, 2) * 0.5)
         if self.snap is not None:
             # Integers, because a half-precision model would round the step itself.
@@ -70,7 +68,5 @@ def checked_grid(mixer: str, snap: Sequence[int]) -> tuple[int, ...]:
         raise ValueError(f"{mixer}: snap must hold at least one order, got []; the nearest valid choice is null")
     if min(grid) < 1:
         nearest = [max(order, 1) for order in grid]
-        raise ValueError(
-            f"{mixer}: snap must hold orders of at least 1, got {list(grid)}; the nearest valid choice is {nearest}"
-        )
+        raise ValueError(f"{mixer}: snap must hold orders of at least 1, got {list(grid)}; the nearest valid choice is {nearest}")
     return grid

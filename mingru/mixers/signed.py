@@ -31,9 +31,17 @@ class Signed(Mixer):
         return self.h0 if self.h0 is not None else super()._start()
 
     def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
+        states = diagonal_scan(*self._coefficients(x), state)
+        return states, states[:, -1]
+
+    def _mix_one(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
+        decay, drive = self._coefficients(x_t)
+        state = decay * state + drive
+        return state, state
+
+    def _coefficients(self, x: Tensor) -> tuple[Tensor, Tensor]:
         gate, candidate, decay = self.projection(x)
         decay = torch.tanh(decay)
         if self.coupled:
             decay = torch.sigmoid(-gate) * decay
-        states = diagonal_scan(decay, torch.sigmoid(gate) * candidate, state)
-        return states, states[:, -1]
+        return decay, torch.sigmoid(gate) * candidate

@@ -22,6 +22,10 @@ class GRU(Mixer):
         self.bare = bare
         self.cell = nn.GRU(d_model, d_model, batch_first=True)
 
+    @property
+    def _weight(self) -> Tensor:
+        return self.cell.weight_ih_l0
+
     def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
         start = state.unsqueeze(0).contiguous()
         # Autocast would keep the state in bfloat16 between tokens.
