@@ -87,16 +87,20 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     return record
 
 
-def measure(config: dict[str, Any], task: Task, directory: Path, checkpoint: Path | None, wandb_run: Any) -> dict[str, Any]:
-    """Seed, build, fit and test."""
-    L.seed_everything(config["seed"], workers=True, verbose=False)
-    tagger = SequenceTagger(build_stack(config), config["lr"], regression=task.metric.name == "mse")
+def data_module(config: dict[str, Any], task: Task) -> StreamDataModule:
     evaluation = config["evaluation"]
-    data = StreamDataModule(
+    return StreamDataModule(
         task,
         **{key: config[key] for key in ("seed", "length", "batch_size", "steps")},
         **{key: evaluation[key] for key in ("select_length", "select_sequences", "lengths", "sequences")},
     )
+
+
+def measure(config: dict[str, Any], task: Task, directory: Path, checkpoint: Path | None, wandb_run: Any) -> dict[str, Any]:
+    """Seed, build, fit and test."""
+    L.seed_everything(config["seed"], workers=True, verbose=False)
+    tagger = SequenceTagger(build_stack(config), config["lr"], regression=task.metric.name == "mse")
+    data, evaluation = data_module(config, task), config["evaluation"]
     protocol = training.Protocol(config["steps"], config["device"], evaluation, task.metric.higher_is_better)
     in_sweep = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
     show_progress = sys.stderr.isatty() and not in_sweep

@@ -36,6 +36,8 @@ def quiet() -> None:
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
     warnings.filterwarnings("ignore", message=".*`IterableDataset` has `__len__` defined.*")
     warnings.filterwarnings("ignore", message=".*exists and is not empty.*")
+    warnings.filterwarnings("ignore", message=".*training_step. returned .None.*")
+    warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*is deprecated.*")
 
 
 def make_trainer(protocol: Protocol, callbacks: list[L.Callback], wandb_run: Any, show_progress: bool) -> L.Trainer:

@@ -35,7 +35,7 @@ def execute(
         records.write_json(directory / records.STARTED, {**identity, "started_at": records.now()})
     try:
         with tracking.track(config, identity, directory) as wandb_run:
-            record = {**identity, **measure(directory, checkpoint, wandb_run)}
+            record = records.finite({**identity, **measure(directory, checkpoint, wandb_run)})
             records.write_json(directory / records.RESULT, record)
             tracking.summarise(wandb_run, record, identity)
     except Exception as error:
