@@ -1,0 +1,47 @@
+"""Runs as the W&B service keeps them: config and summary, never the sampled history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mingru.report.runs.record import Run, RunsError, Source, from_parts
+
+PER_PAGE = 200
+TIMEOUT_SECONDS = 20
+
+
+def read(path: str) -> Source:
+    """The training runs of the W&B project `entity/project`.
+
+    Raises RunsError when the service cannot be reached, refuses the key, or knows no such project.
+    """
+    import wandb
+
+    source = Source(f"W&B {path}", [])
+    others = 0
+    try:
+        # lazy=False: the lazy listing fetches the config of each run in a request of its own
+        for listed in wandb.Api(timeout=TIMEOUT_SECONDS).runs(path, per_page=PER_PAGE, lazy=False):
+            run = run_of(listed.config, listed.summary_metrics, f"W&B run {listed.id}")
+            source.runs += [run] if run else []
+            others += run is None
+    except Exception as error:
+        raise RunsError(f"W&B {path}: {_one_line(error)}") from error
+    if others:
+        source.notes.append(f"W&B {path}: {others} run{'s' * (others > 1)} not made by train.py left out")
+    return source
+
+
+def run_of(config: Mapping[str, Any], summary: Mapping[str, Any], origin: str) -> Run | None:
+    """A run from W&B's two halves; None for one that train.py did not make (no task, no seed)."""
+    if "task" not in config or "seed" not in config:
+        return None
+    started = {key: value for key, value in config.items() if not key.startswith("_")}
+    outcome = {key: value for key, value in summary.items() if not key.startswith("_")}
+    return from_parts(started, outcome, origin)
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 300 else text[:297] + "..."
