@@ -54,14 +54,6 @@ class Metric:
     higher_is_better: bool
     bar: float
 
-    def better(self, value: float, than: float) -> bool:
-        """Strictly better; a value that is not a number is never better."""
-        return value > than if self.higher_is_better else value < than
-
-    def reached(self, value: float) -> bool:
-        """At the bar or beyond; a value that is not a number never is."""
-        return value >= self.bar if self.higher_is_better else value <= self.bar
-
 
 def accuracy(bar: float = 0.99) -> Metric:
     return Metric("accuracy", higher_is_better=True, bar=bar)

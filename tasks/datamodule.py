@@ -41,16 +41,13 @@ class EvaluationBatches(Dataset[Batch]):
 
 
 class _Steps(Sampler[int]):
-    """Batch numbers start..stop-1. Its length is `stop`, since Lightning counts the batches before a resume too."""
+    """Batch numbers start..stop-1. It has no length, since Lightning would count the batches before a resume in it too."""
 
     def __init__(self, start: int, stop: int) -> None:
         self.start, self.stop = start, stop
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.start, self.stop))
-
-    def __len__(self) -> int:
-        return self.stop
 
 
 class StreamDataModule(LightningDataModule):

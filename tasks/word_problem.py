@@ -1,12 +1,12 @@
 """Word problems: the running product of a stream of group elements, spelled out or behind levels of pairs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from tasks.algebra.latin import latin_square as checked_square
+from tasks.algebra import latin
 from tasks.algebra.transitions import Indices, Transitions
 from tasks.base import Batch, accuracy, classes, tokens
 
@@ -19,8 +19,9 @@ class WordProblem:
     With `levels` of hierarchy, 2^levels tokens make one element: neighbours are looked up in the Latin square, left one as the row, level
     after level. The state changes when an element is complete; until then the target is the previous state, at first the identity.
 
-    Parity, the group of order 2:   x 1 0 1 1     y 1 1 0 1
-    s3_hier, one level:             x 1 5 0 2 1 1 y 0 0 0 5 5 1   (15 selects 0, the identity; 02 selects 5; 11 selects 2, and 2 after 5 is 1)
+    parity, the group of order 2:  x 1 0 1 1      y 1 1 0 1
+    s3_hier, one level:            x 1 5 0 2 1 1  y 0 0 0 5 5 1
+    (1 5 selects element 0, the identity; 0 2 selects 5; 1 1 selects 2, and 2 after 5 is 1)
 
     Source: the minGRU ladder (mingru-scans 0.2.0), whose element order and square conf/task/s3_hier.yaml has.
     """
@@ -31,19 +32,18 @@ class WordProblem:
         self,
         name: str,
         group: Transitions,
-        latin_square: Sequence[Sequence[int]] | None = None,
+        latin_square: list[list[int]] | None = None,
         levels: int = 0,
         bar: float = 0.99,
     ) -> None:
         if levels < 0 or (levels > 0) != (latin_square is not None):
             raise ValueError(f"{name}: a Latin square goes with one level of hierarchy or more, got levels={levels}")
         self.name, self.group, self.levels = name, group, levels
-        self.latin_square = None if latin_square is None else checked_square(latin_square)
-        if self.latin_square is not None and len(self.latin_square) != group.n_tokens:
-            raise ValueError(
-                f"{name}: a Latin square of order {len(self.latin_square)} cannot select among {group.n_tokens} elements"
-            )
-        self.inputs, self.targets, self.metric = tokens(group.n_tokens), classes(group.n_states), accuracy(bar)
+        self.latin_square = None if latin_square is None else latin.latin_square(latin_square)
+        n_tokens = group.n_tokens
+        if self.latin_square is not None and len(self.latin_square) != n_tokens:
+            raise ValueError(f"{name}: a Latin square of order {len(self.latin_square)} cannot select among {n_tokens} elements")
+        self.inputs, self.targets, self.metric = tokens(n_tokens), classes(group.n_states), accuracy(bar)
 
     @property
     def period(self) -> int:

@@ -19,12 +19,12 @@ class CayleyTable:
     def __init__(self, table: Sequence[Sequence[int]] | Indices) -> None:
         square = as_square(table, "a Cayley table")
         _check_identity(square)
-        _check_inverses(square)
         triple = nonassociative_triple(square)
         if triple is not None:
             a, b, c = triple
             left, right = square[square[a, b], c], square[a, square[b, c]]
             raise ValueError(f"not associative: ({a} * {b}) * {c} = {left}, but {a} * ({b} * {c}) = {right}")
+        _check_inverses(square)
         self.table = square
         self.table.setflags(write=False)
 
@@ -33,11 +33,6 @@ class CayleyTable:
         return len(self.table)
 
     n_tokens = n_states = order
-
-    @property
-    def inverses(self) -> Indices:
-        """The inverse of each element."""
-        return np.argmin(self.table, axis=1)
 
     def step(self, token: Indices, state: Indices) -> Indices:
         return self.table[token, state]
@@ -59,15 +54,15 @@ def as_square(rows: Sequence[Sequence[int]] | Indices, what: str) -> Indices:
     outside = np.argwhere((square < 0) | (square >= len(square)))
     if len(outside):
         a, b = outside[0]
-        raise ValueError(f"not closed: {a} * {b} = {square[a, b]}, which is outside 0..{len(square) - 1}")
+        raise ValueError(f"{what} is not closed: row {a}, column {b} holds {square[a, b]}, which is outside 0..{len(square) - 1}")
     return square.astype(np.min_scalar_type(len(square) - 1))
 
 
 def nonassociative_triple(table: Indices) -> tuple[int, int, int] | None:
     """A triple with (ab)c != a(bc), or None: Light's test, exact for any closed table.
 
-    The elements that associate from the middle are closed under products, so testing generators decides: n^2 lookups for each, where a group
-    has at most log2 n.
+    The elements that associate from the middle are closed under products, so testing generators decides. Each takes n^2 lookups, and a
+    group has at most log2 n.
     """
     reached = np.zeros(len(table), bool)
     generators: list[int] = []

@@ -4,30 +4,36 @@ from collections.abc import Sequence
 from itertools import permutations
 from math import factorial
 
+import numpy as np
+
 from tasks.algebra.cayley import LARGEST_TABLE, CayleyTable
-
-Permutation = tuple[int, ...]
-
-
-def compose(p: Permutation, q: Permutation) -> Permutation:
-    """p after q: i goes to p[q[i]]."""
-    return tuple(p[i] for i in q)
 
 
 def permutation_group(elements: Sequence[Sequence[int]]) -> CayleyTable:
-    """The group formed by these permutations, numbered in the order given; ValueError unless they form one, identity first."""
-    points = [tuple(int(i) for i in element) for element in elements]
-    for p in points:
-        if sorted(p) != list(range(len(points[0]))):
-            raise ValueError(f"{list(p)} is not a permutation of 0..{len(points[0]) - 1}")
-    number = {p: i for i, p in enumerate(points)}
+    """The group of these permutations of 0..d-1, numbered as listed, the identity first; entry i of each is where point i goes.
+
+    ab is a after b: point i goes to a[b[i]]. ValueError unless they are permutations and form a group.
+    """
+    degree = len(elements[0]) if elements else 0
+    wrong = next((each for each in elements if sorted(each) != list(range(degree))), None)
+    if not degree or wrong is not None:
+        raise ValueError(f"a permutation lists each of 0..{max(degree - 1, 0)} once, got {wrong}")
+    points = np.array([list(each) for each in elements], np.min_scalar_type(degree))
+    number = {each.tobytes(): i for i, each in enumerate(points)}
     if len(number) < len(points):
-        raise ValueError(f"{list(next(p for i, p in enumerate(points) if number[p] != i))} is listed twice")
-    missing = next(((p, q) for p in points for q in points if compose(p, q) not in number), None)
-    if missing:
-        p, q = missing
-        raise ValueError(f"not closed: {list(p)} after {list(q)} is {list(compose(p, q))}, which is not listed")
-    return CayleyTable([[number[compose(p, q)] for q in points] for p in points])
+        twice = next(each for i, each in enumerate(points) if number[each.tobytes()] != i)
+        raise ValueError(f"permutation {twice.tolist()} is listed twice")
+    return CayleyTable([_row(a, points, number) for a in points])
+
+
+def _row(a: np.ndarray, points: np.ndarray, number: dict[bytes, int]) -> list[int]:
+    """The numbers of ab for every b."""
+    products = a[points]
+    row = [number.get(each.tobytes()) for each in products]
+    if None in row:
+        b = row.index(None)
+        raise ValueError(f"not closed: {a.tolist()} after {points[b].tolist()} is {products[b].tolist()}, which is not listed")
+    return row
 
 
 def symmetric_group(degree: int) -> CayleyTable:

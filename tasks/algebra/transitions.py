@@ -1,6 +1,6 @@
 """What a word problem tracks: a finite set of states that each token maps to itself."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Indices = NDArray[np.integer]
 
 
+@runtime_checkable
 class Transitions(Protocol):
     """Tokens 0..n_tokens-1 acting on states 0..n_states-1, from state 0. A group acts on itself."""
 
