@@ -72,12 +72,15 @@ def _grammar(error: OverrideParseException) -> str:
 
 
 def _missing(error: MissingConfigException, overrides: Sequence[str]) -> str:
-    group, _, name = error.missing_cfg_file.rpartition("/")
     if error.options is None:
         return str(error).splitlines()[0]
-    choice = f"{group}={name}"
-    origin = "" if any(override.lstrip("+") == choice for override in overrides) else " (from a defaults list)"
-    return f"{choice}{origin}: no {group} named {name!r}{nearest(name, error.options)}"
+    group, _, name = error.missing_cfg_file.rpartition("/")
+    came = f"{group}={name} (from a defaults list)"
+    for override in overrides:
+        key, _, value = override.lstrip("+").partition("=")
+        if f"{key}/{value.strip()}" == error.missing_cfg_file:
+            came, group, name = override, key, value.strip()
+    return f"{came}: no {group} named {name!r}{nearest(name, error.options)}"
 
 
 def _unknown_key(cause: OmegaConfBaseException, overrides: Sequence[str], groups: Callable[[str], list[str]]) -> str:

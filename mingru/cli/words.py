@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import NoReturn
 
 from hydra._internal.utils import get_args_parser
 
+from mingru.cli.ranges import SWEEP_KEYS
 from mingru.cli.refusal import Refusal
 from mingru.settings import nearest
 
@@ -44,6 +46,10 @@ def read(argv: Sequence[str]) -> Line:
     _refuse_two_commands(args)
     if args.resolve and not (args.cfg or args.help):
         raise Refusal("--resolve: wanted together with --cfg or --help")
+    if args.shell_completion and not any(re.fullmatch(r"(install|uninstall|query)=(bash|fish|zsh)", word) for word in overrides):
+        raise Refusal("--shell-completion: wanted install=, uninstall= or query= with bash, fish or zsh, such as install=bash")
+    if args.experimental_rerun is not None and not os.path.isfile(args.experimental_rerun):
+        raise Refusal(f"--experimental-rerun {args.experimental_rerun}: no such file")
     for override in overrides:
         if not re.match(r"~[^=\s]|\+{0,2}[^=\s+~][^=]*=", override):
             raise Refusal(f"{override}: wanted key=value, for example mixer=givens or seed=0-35")
@@ -117,5 +123,5 @@ def completion_line(line: str, script: str) -> str | None:
     overrides, _ = split([*words[at + 1 :], marker], get_args_parser())
     if overrides[-1:] != [marker]:
         return None
-    whole = [word for word in overrides[:-1] if not re.match(r"\+{0,2}(seed|length)=", word)]
+    whole = [word for word in overrides[:-1] if word.lstrip("+").split("=")[0] not in SWEEP_KEYS]
     return " ".join(["python", PurePath(script).name, "-m", *whole, current])
