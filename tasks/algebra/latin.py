@@ -7,6 +7,8 @@ import numpy as np
 from tasks.algebra.cayley import as_square, nonassociative_triple
 from tasks.algebra.transitions import Indices
 
+NOT_LATIN = "not a Latin square: some row or column repeats a symbol"
+
 
 def is_latin(square: Indices) -> bool:
     """Every symbol once in each row and each column."""
@@ -18,12 +20,14 @@ def latin_square(rows: Sequence[Sequence[int]] | Indices) -> Indices:
     """The rows as an array; ValueError unless they are a Latin square over 0..n-1."""
     square = as_square(rows, "a Latin square")
     if not is_latin(square):
-        raise ValueError("not a Latin square: some row or column repeats a symbol")
+        raise ValueError(NOT_LATIN)
     return square
 
 
 def principal_loop_isotope(square: Indices, row: int = 0, column: int = 0) -> Indices:
-    """The loop (x * column) . (row * y) = x * y, whose identity is row * column."""
+    """The loop (x * column) . (row * y) = x * y, whose identity is row * column. ValueError unless the square is Latin."""
+    if not is_latin(square):
+        raise ValueError(NOT_LATIN)
     loop = np.empty_like(square)
     loop[np.ix_(square[:, column], square[row])] = square
     return loop

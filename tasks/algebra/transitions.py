@@ -27,12 +27,11 @@ class Transitions(Protocol):
 def run_table(table: Indices, tokens: Indices) -> Indices:
     """state[t] = table[x[t], state[t-1]] from state 0, for (B, T) words at once; one lookup per column, any table."""
     flat = table.ravel()
-    # Offsets into the flattened table, time first: the lookups of one step then lie side by side.
-    offsets = np.multiply(tokens.T, table.shape[1], dtype=np.intp, order="C")
-    states = np.empty(offsets.shape, np.int64)
-    state = np.zeros(offsets.shape[1], np.intp)
-    for t, offset in enumerate(offsets):
-        offset += state
-        state = flat[offset]
-        states[t] = state
+    # Offsets of the rows in the flattened table, replaced by states one time step after the other; time first, so that a step is contiguous.
+    states = np.multiply(tokens.T, table.shape[1], dtype=np.int64, order="C")
+    state = np.zeros(states.shape[1], np.int64)
+    for step in states:
+        step += state
+        state = flat[step]
+        step[:] = state
     return np.ascontiguousarray(states.T)
