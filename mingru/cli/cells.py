@@ -45,8 +45,11 @@ class Command:
     cells: tuple[Cell, ...]
 
 
-def understand(typed: Sequence[str], multirun: bool, composer: Composer) -> Command:
-    """Compose the overrides of a command line; `multirun` tells whether -m was among its flags. Raises Refusal."""
+def understand(typed: Sequence[str], multirun: bool, composer: Composer, first_only: bool = False) -> Command:
+    """Compose the overrides of a command line. Raises Refusal.
+
+    `multirun` tells whether -m was among its flags; with `first_only` a sweep's first cell is composed and no other.
+    """
     overrides = [expand(override) for override in typed]
     as_typed = dict(zip(overrides, typed, strict=True))
     parsed = composer.parse(overrides)
@@ -54,7 +57,7 @@ def understand(typed: Sequence[str], multirun: bool, composer: Composer) -> Comm
         refuse_bad_values(override, as_typed[override.input_line])
     master = composer.load(overrides, RunMode.MULTIRUN)
     if multirun or master.hydra.mode == RunMode.MULTIRUN:
-        return _sweep(overrides, master, composer)
+        return _sweep(overrides, master, composer, first_only)
     for override in parsed:
         if override.is_sweep_override():
             raise Refusal(f"{as_typed[override.input_line]}: several values are a sweep; add -m to run it")
@@ -62,12 +65,12 @@ def understand(typed: Sequence[str], multirun: bool, composer: Composer) -> Comm
     return Command(False, tuple(overrides), tuple(overrides), (_cell(overrides, config, composer),))
 
 
-def _sweep(overrides: list[str], master: DictConfig, composer: Composer) -> Command:
+def _sweep(overrides: list[str], master: DictConfig, composer: Composer, first_only: bool) -> Command:
     hydra_overrides, own = list(master.hydra.overrides.hydra), list(master.hydra.overrides.task)
     params, spelled_out = _params(master, {override.split("=")[0] for override in own}, composer)
     lines = _job_lines(params + own, composer)
     cells = []
-    for line in lines:
+    for line in lines[:1] if first_only else lines:
         config = composer.load(hydra_overrides + line, RunMode.RUN)
         if config.hydra.sweeper.params != master.hydra.sweeper.params:
             raise Refusal(f"{' '.join(line)}: this experiment is a sweep of its own; run one such experiment at a time")

@@ -40,7 +40,7 @@ def plan(argv: Sequence[str], conf: Path) -> Plan:
     if line.args.shell_completion or line.args.hydra_help:
         return Plan((*line.overrides, *line.flags_without("config_path")), shows=True, conf=folder)
     composer = Composer(str(folder), line.args.config_dir, line.args.config_name or CONFIG_NAME)
-    command = understand(line.overrides, line.args.multirun, composer)
+    command = understand(line.overrides, line.args.multirun, composer, first_only=line.shows)
     if line.shows:
         argv = (*command.first, *line.flags_without("config_path", "multirun"))
         return Plan(argv, shows=True, conf=folder)
