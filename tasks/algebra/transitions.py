@@ -27,7 +27,7 @@ class Transitions(Protocol):
 def run_table(table: Indices, tokens: Indices) -> Indices:
     """state[t] = table[x[t], state[t-1]] from state 0, for (B, T) words at once; one lookup per column, any table."""
     flat = table.ravel()
-    # Offsets of the rows in the flattened table, replaced by states one time step after the other; time first, so that a step is contiguous.
+    # Offsets of rows in the flattened table, replaced by states one time step after the other; time first: a step is contiguous.
     states = np.multiply(tokens.T, table.shape[1], dtype=np.int64, order="C")
     state = np.zeros(states.shape[1], np.int64)
     for step in states:
