@@ -1,5 +1,6 @@
 """Word problems: the running product of a stream of group elements, spelled out or behind levels of pairs."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -66,13 +67,14 @@ class WordProblem:
         return Batch(words, torch.from_numpy(self._states(words.numpy())))
 
     def chance(self, length: int) -> float:
-        return self.position_chance(length).mean().item()
+        return math.fsum(self.position_chance(length).tolist()) / length
 
     def position_chance(self, length: int) -> Tensor:
         return torch.tensor([p.max() for p in self._distributions(length)], dtype=torch.float64)
 
     def constant(self, length: int) -> float:
-        return float(sum(self._distributions(length)).max() / length)
+        best = np.argmax(sum(self._distributions(length)))
+        return math.fsum(p[best] for p in self._distributions(length)) / length
 
     def oracle(self, batch: Batch) -> Tensor:
         """The definition, one position at a time; `sample` takes a shorter way."""

@@ -130,6 +130,10 @@ def test_floors_are_what_counting_every_word_gives(task):
     assert task.constant(length) == pytest.approx((counts.sum(1).max() / counts.sum()).item(), abs=1e-12)
 
 
+def test_a_constant_is_never_better_than_chance_not_even_by_rounding(task):
+    assert all(task.constant(length) <= task.chance(length) for length in range(4, 400, 4))
+
+
 @pytest.mark.parametrize(("name", "chance"), [("parity", 1 / 2), ("s3", 1 / 6), ("s3_hier", 0.1797)])
 def test_floors_at_length_64_are_what_counting_samples_gives(preset, name, chance):
     task = preset(name)
