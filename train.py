@@ -7,7 +7,6 @@ if __name__ == "__main__":
     cli.install()
 
 import functools
-import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,10 @@ from omegaconf import DictConfig, OmegaConf
 from mingru import settings, training
 from mingru.stack import Stack
 from mingru.sweep import records
-from mingru.sweep.settle import one_line, settle
+from mingru.sweep.settle import settle
 from mingru.tagger import SequenceTagger
 from tasks.base import Task
 from tasks.datamodule import StreamDataModule
-
-log = logging.getLogger(__name__)
 
 
 def conf_folder() -> Path:
@@ -82,9 +79,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
     torch.set_num_threads(cfg.threads)
     config, task = resolve(cfg)
     on_cpu = config["device"] == "cpu" or not torch.cuda.is_available()
-    record = settle(config, "cpu" if on_cpu else torch.cuda.get_device_name(), functools.partial(measure, config, task))
-    log.info(one_line(record))
-    return record
+    device = "cpu" if on_cpu else torch.cuda.get_device_name()
+    return settle(config, device, functools.partial(measure, config, task))
 
 
 def data_module(config: dict[str, Any], task: Task) -> StreamDataModule:

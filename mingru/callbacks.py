@@ -1,12 +1,14 @@
 """What happens beside the training steps: the best weights are kept, and the run can go on after an interruption."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import lightning as L
 import torch
 from torch import Tensor
+
+from mingru.sweep import heartbeat, interruption
+from mingru.sweep.records import whole
 
 
 class BestWeights(L.Callback):
@@ -33,28 +35,47 @@ class BestWeights(L.Callback):
 
 
 class Resumable(L.Callback):
-    """Writes one checkpoint after each validation, whole or not at all: a temporary file, then a rename."""
+    """Writes a checkpoint after each validation, and when the run is asked to stop, which it then does."""
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    def __init__(self, file: Path, every: int) -> None:
+        self.file, self.every = file, every
+
+    def on_train_start(self, trainer: L.Trainer, tagger: Any) -> None:
+        # The trainer has just put a handler of its own before ours, which would stop in the middle of a validation.
+        interruption.listen()
+
+    def on_train_batch_end(self, trainer: L.Trainer, tagger: Any, *_: Any) -> None:
+        if interruption.asked() is not None and self.save(trainer):
+            interruption.stop_if_asked()
 
     def on_validation_end(self, trainer: L.Trainer, tagger: Any) -> None:
-        if not tagger.diverged:
-            self.save(trainer)
+        if self.save(trainer):
+            interruption.stop_if_asked()
 
-    def save(self, trainer: L.Trainer) -> None:
-        temporary = self.file.with_name(f".{self.file.name}.{os.getpid()}")
-        try:
+    def save(self, trainer: L.Trainer) -> bool:
+        """Save now, whole or not at all, and tell whether it was done.
+
+        Not before a validation that is due, which a resumed run would not make up for, nor once the run has diverged.
+        """
+        step, tagger = trainer.global_step, trainer.lightning_module
+        due = step % self.every == 0 and (not tagger.history or tagger.history[-1]["step"] != step)
+        if due or tagger.diverged:
+            return False
+        with whole(self.file) as temporary:
             trainer.save_checkpoint(temporary)
-            os.replace(temporary, self.file)
-        finally:
-            temporary.unlink(missing_ok=True)
+        return True
+
+
+class Heartbeat(L.Callback):
+    """Tells the sweep how far the run is."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def on_validation_end(self, trainer: L.Trainer, tagger: Any) -> None:
+        heartbeat.beat(trainer.global_step / self.steps)
 
 
 def save_weights(weights: dict[str, Tensor], file: Path) -> None:
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
+    with whole(file) as temporary:
         torch.save(weights, temporary)
-        os.replace(temporary, file)
-    finally:
-        temporary.unlink(missing_ok=True)

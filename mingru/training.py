@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import lightning as L
+import torch
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.loggers import WandbLogger
+from lightning.pytorch.plugins.environments import LightningEnvironment
 
 from mingru import result
-from mingru.callbacks import BestWeights, Resumable, save_weights
+from mingru.callbacks import BestWeights, Heartbeat, Resumable, save_weights
 from mingru.sweep.claim import CHECKPOINT
+from mingru.sweep.interruption import deferred
 from mingru.tagger import SequenceTagger
 
+log = logging.getLogger(__name__)
 WEIGHTS = "weights.pt"
 
 
@@ -28,6 +32,11 @@ class Protocol:
     evaluation: dict[str, Any]
     higher_is_better: bool
 
+    @property
+    def every(self) -> int:
+        """Steps between two validations."""
+        return min(self.evaluation["every"], self.steps)
+
 
 def quiet() -> None:
     """Lightning's greetings and its advice on worker processes, which streamed batches have no use for."""
@@ -36,6 +45,20 @@ def quiet() -> None:
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
     warnings.filterwarnings("ignore", message=".*`IterableDataset` has `__len__` defined.*")
     warnings.filterwarnings("ignore", message=".*exists and is not empty.*")
+    warnings.filterwarnings("ignore", message=".*LeafSpec.* is deprecated.*")
+    warnings.filterwarnings("ignore", message=".*The `srun` command is available.*")
+
+
+def readable(checkpoint: Path | None) -> Path | None:
+    """The checkpoint, or None where there is none or it was cut short: the run then starts again."""
+    if checkpoint is None:
+        return None
+    try:
+        torch.load(checkpoint, map_location="cpu", weights_only=True)["history"]
+    except Exception as error:
+        log.warning("%s: cannot be read (%s); the run starts again", checkpoint, type(error).__name__)
+        return None
+    return checkpoint
     warnings.filterwarnings("ignore", message=".*training_step. returned .None.*")
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*is deprecated.*")
 
@@ -46,9 +69,11 @@ def make_trainer(protocol: Protocol, callbacks: list[L.Callback], wandb_run: Any
         devices=1,
         max_steps=protocol.steps,
         max_epochs=-1,
-        val_check_interval=min(protocol.evaluation["every"], protocol.steps),
+        val_check_interval=protocol.every,
         check_val_every_n_epoch=None,
         callbacks=callbacks + ([TQDMProgressBar(refresh_rate=50)] if show_progress else []),
+        # One process per run, also inside a Slurm job, whose signals are ours to answer.
+        plugins=[LightningEnvironment()],
         logger=WandbLogger(experiment=wandb_run) if wandb_run is not None else False,
         enable_progress_bar=show_progress,
         enable_checkpointing=False,
@@ -68,13 +93,15 @@ def train(
 ) -> dict[str, Any]:
     """Fit from `checkpoint` or from the start, select, re-measure and test; the part of result.json that was measured.
 
-    The selected weights are written to `weights.pt`, and the checkpoint, which nothing needs any more, is removed.
+    The selected weights are written to `weights.pt`. A signal to stop is answered between two steps, with a checkpoint.
     """
     quiet()
     began = time.perf_counter()
     best = BestWeights(protocol.higher_is_better)
-    trainer = make_trainer(protocol, [best, Resumable(directory / CHECKPOINT)], wandb_run, show_progress)
-    trainer.fit(tagger, datamodule=data, ckpt_path=checkpoint, weights_only=True)
+    callbacks = [best, Resumable(directory / CHECKPOINT, protocol.every), Heartbeat(protocol.steps)]
+    trainer = make_trainer(protocol, callbacks, wandb_run, show_progress)
+    with deferred():
+        trainer.fit(tagger, datamodule=data, ckpt_path=readable(checkpoint), weights_only=True)
     if not tagger.diverged and tagger.history[-1]["step"] != protocol.steps:
         trainer.validate(tagger, datamodule=data, verbose=False)
     fresh, scores = None, None
@@ -84,7 +111,6 @@ def train(
         trainer.test(tagger, dataloaders=[fresh_loader, *data.test_dataloader()], verbose=False)
         fresh, *scores = tagger.tested
         save_weights(best.weights, directory / WEIGHTS)
-    (directory / CHECKPOINT).unlink(missing_ok=True)
     return {
         **result.fit_record(tagger, best.best, fresh, protocol.evaluation["bar"], protocol.higher_is_better),
         **result.length_record(tagger, protocol.evaluation["lengths"], scores),

@@ -1,13 +1,11 @@
 """What to do with a run that was asked for: nothing, go on with it, or start it."""
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mingru.sweep import provenance, records
 
-log = logging.getLogger(__name__)
 CHECKPOINT = "checkpoint.ckpt"
 
 
@@ -20,26 +18,39 @@ class Claim:
     checkpoint: Path | None = None
 
 
+def is_result(record: dict[str, Any]) -> bool:
+    """A result says how the run ended, finished or diverged; a failure doesn't."""
+    return "status" in record
+
+
+def is_stale(record: dict[str, Any]) -> bool:
+    return record.get("code") != provenance.code_digest()
+
+
+def standing(directory: Path, rerun: str | None) -> dict[str, Any] | None:
+    """The result or failure of a run that is not to be trained again.
+
+    Finished runs stand unless `rerun` is `all`, or `stale` and other code made them; failed ones unless it is `failed` or `all`.
+    """
+    result = records.read_json(directory / records.RESULT)
+    if result is not None:
+        return None if rerun == "all" or (rerun == "stale" and is_stale(result)) else result
+    return None if rerun in ("failed", "all") else records.read_json(directory / records.FAILURE)
+
+
 def claim(directory: Path, rerun: str | None) -> Claim:
     """Decide for a locked run directory, setting an older attempt aside where it is redone.
 
-    Finished runs stand unless `rerun` is `all`, or `stale` and other code made them; failed ones unless it is `failed` or `all`.
     An interrupted run goes on from its checkpoint when the same code started it, and is started anew otherwise.
     """
+    record = standing(directory, rerun)
+    if record is not None:
+        return Claim(record["attempt"], record=record)
     started = records.read_json(directory / records.STARTED)
     if started is None:
         return Claim(attempt=records.set_aside(directory) if directory.exists() else 1)
-    result = records.read_json(directory / records.RESULT)
-    failure = records.read_json(directory / records.FAILURE)
-    same_code = started.get("code") == provenance.code_digest()
-    if result is not None and rerun != "all" and (same_code or rerun != "stale"):
-        if not same_code:
-            log.warning("%s: kept, though other code (%s) made it; rerun=stale redoes it", directory, started.get("code"))
-        return Claim(started["attempt"], record=result)
-    if failure is not None and result is None and rerun not in ("failed", "all"):
-        return Claim(started["attempt"], record=failure)
-    interrupted = result is None and failure is None and rerun != "all"
-    if interrupted and same_code:
-        checkpoint = directory / CHECKPOINT
-        return Claim(started["attempt"], checkpoint=checkpoint if checkpoint.is_file() else None)
-    return Claim(records.set_aside(directory))
+    ended = any((directory / name).exists() for name in (records.RESULT, records.FAILURE))
+    if ended or rerun == "all" or is_stale(started):
+        return Claim(records.set_aside(directory))
+    checkpoint = directory / CHECKPOINT
+    return Claim(started["attempt"], checkpoint=checkpoint if checkpoint.is_file() else None)

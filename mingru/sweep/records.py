@@ -6,6 +6,7 @@ Every file is written whole: a temporary file in the same folder, flushed to dis
 
 import datetime
 import json
+import logging
 import math
 import os
 import traceback
@@ -14,12 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from mingru.settings import project_path
 from mingru.sweep import provenance
 from mingru.sweep.cell import cell_hash, slug
 
+log = logging.getLogger(__name__)
 STARTED, RESULT, FAILURE = "started.json", "result.json", "failure.json"
 
 
@@ -30,11 +32,33 @@ def run_directory(config: dict[str, Any]) -> Path:
 
 
 @contextmanager
-def lock(directory: Path) -> Iterator[None]:
-    """Hold the run; wait while a living process of another sweep holds it. The system frees the lock of a dead process."""
+def lock(directory: Path) -> Iterator[bool]:
+    """Hold the run, and tell whether a living process of another sweep had it first. The system frees the lock of a dead one."""
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{directory}.lock"):
-        yield
+    held = FileLock(f"{directory}.lock")
+    try:
+        # Longer than `is_locked` looks.
+        held.acquire(timeout=0.3)
+        waited = False
+    except Timeout:
+        log.info("%s: another process is at it; waiting for its result", directory)
+        held.acquire()
+        waited = True
+    try:
+        yield waited
+    finally:
+        held.release()
+
+
+def is_locked(directory: Path) -> bool:
+    try:
+        with FileLock(f"{directory}.lock", blocking=False):
+            return False
+    except Timeout:
+        return True
+    except OSError:
+        # Nobody can hold what cannot be opened; who tries to run there will say what is wrong.
+        return False
 
 
 def finite(value: Any) -> Any:
@@ -46,17 +70,23 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+@contextmanager
+def whole(file: Path) -> Iterator[Path]:
+    """A path beside `file` to write to; it takes the file's place when it is complete and on the disk."""
+    part = file.with_name(f".{file.name}.part")
+    try:
+        yield part
+        with part.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def write_json(file: Path, record: dict[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with temporary.open("w", encoding="utf-8") as stream:
-            json.dump(finite(record), stream, indent=1, allow_nan=False)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, file)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole(file) as part:
+        part.write_text(json.dumps(finite(record), indent=1, allow_nan=False), encoding="utf-8")
 
 
 def read_json(file: Path) -> dict[str, Any] | None:
