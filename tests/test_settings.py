@@ -35,7 +35,7 @@ from tests.composed import composed
     ],
 )
 def test_a_wrong_value_is_refused_in_one_line_before_anything_trains(overrides, said):
-    with pytest.raises(ValueError, match=".") as refused:
+    with pytest.raises(ValueError, match=r"\S") as refused:
         train.check(composed(*overrides), settings.CONF)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
