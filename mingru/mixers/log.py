@@ -49,8 +49,8 @@ class Log(Mixer):
 
     def _coefficients(self, x: Tensor) -> tuple[Tensor, Tensor]:
         gate, candidate = self.projection(x)
-        # 1 - sigmoid(k) loses its digits where the gate is nearly open; sigmoid(-k) does not.
-        return torch.sigmoid(-gate), torch.sigmoid(gate) * positive(candidate)
+        gate = torch.sigmoid(gate)
+        return 1 - gate, gate * positive(candidate)
 
 
 def positive(u: Tensor) -> Tensor:

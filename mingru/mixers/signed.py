@@ -41,7 +41,7 @@ class Signed(Mixer):
 
     def _coefficients(self, x: Tensor) -> tuple[Tensor, Tensor]:
         gate, candidate, decay = self.projection(x)
-        decay = torch.tanh(decay)
+        gate, decay = torch.sigmoid(gate), torch.tanh(decay)
         if self.coupled:
-            decay = torch.sigmoid(-gate) * decay
-        return decay, torch.sigmoid(gate) * candidate
+            decay = (1 - gate) * decay
+        return decay, gate * candidate

@@ -142,6 +142,13 @@ def test_writing_into_a_returned_state_changes_nothing_else(mixer):
             assert torch.equal(start, before)
 
 
+def test_one_sequence_of_an_initial_state_can_be_reset_without_the_others(mixer):
+    state = mixer.init_state(2).detach()
+    with torch.no_grad():
+        state[0] = 7.0
+    assert torch.equal(state[1], mixer.init_state(1)[0])
+
+
 def test_training_and_evaluation_mode_agree(mixer):
     x = torch.randn(BATCH, 5, WIDTH, dtype=torch.float64)
     assert torch.equal(mixer.train()(x)[0], mixer.eval()(x)[0])

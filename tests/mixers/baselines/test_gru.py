@@ -22,3 +22,11 @@ def test_a_half_precision_model_is_computed_in_float32():
     expected, last = mixer.float()(x.float())
     torch.testing.assert_close(state, last)
     torch.testing.assert_close(y, expected.bfloat16())
+
+
+def test_autocast_rounds_nothing_inside_the_recurrence():
+    mixer = GRU(8)
+    x = torch.randn(3, 11, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        y, _ = mixer(x)
+    assert torch.equal(y, mixer(x)[0])
