@@ -1,0 +1,141 @@
+"""Numba kernels that read torch tensors in place and share their work among as many threads as torch uses.
+
+A kernel is `kernel(first, last, sizes, like, scratch, *places)` and does the units first..last-1. Units never share an
+output and no sum crosses them, so the result does not depend on how they are divided. A place is a tensor's address
+and leading strides, so that a slice of a fused projection is read where it lies; `like` carries the dtype and
+`scratch` is the address of memory of the kernel's own. Bare pointers instead of arrays, because arrays take Numba ten
+times longer to compile and keep the loops over neighbouring elements from becoming vector code.
+
+No fast-math flag is set: the compiler may not assume NaN away, reorder a sum or contract a product, so a result depends
+neither on the width of the vector registers nor on where a loop is cut.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+
+import numba
+import numpy as np
+import torch
+from filelock import FileLock
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from torch import Tensor
+
+# Below this many elements a second thread costs more than it saves.
+ELEMENTS_PER_THREAD = 32_768
+
+jit = functools.partial(numba.njit, nogil=True, error_model="numpy")
+
+
+@intrinsic
+def element(context, address, offset, like):
+    """Pointer to the element `offset` steps after an address."""
+
+    def generate(target, builder, signature, values):
+        base = builder.inttoptr(values[0], target.get_value_type(signature.return_type))
+        return builder.gep(base, [values[1]])
+
+    return types.CPointer(like)(address, offset, like), generate
+
+
+@intrinsic
+def after(context, pointer, offset):
+    """The pointer `offset` elements further."""
+
+    def generate(target, builder, signature, values):
+        return builder.gep(values[0], [values[1]])
+
+    return pointer(pointer, offset), generate
+
+
+@intrinsic
+def prefetch(context, pointer):
+    """Start to load what a pointer leads to; an address outside of any tensor does no harm."""
+
+    def generate(target, builder, signature, values):
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [builder.bitcast(values[0], kind.args[0]), number(0), number(3), number(1)])
+        return target.get_dummy_value()
+
+    return types.void(pointer), generate
+
+
+def packed(tensor: Tensor, leading: int) -> Tensor:
+    """The tensor itself if its axes after the `leading` ones lie next to each other, else a copy."""
+    expected = 1
+    for size, stride in zip(reversed(tensor.shape[leading:]), reversed(tensor.stride()[leading:]), strict=True):
+        if size > 1 and stride != expected:
+            return tensor.contiguous()
+        expected *= size
+    return tensor
+
+
+def place(tensor: Tensor, leading: int) -> tuple[int, ...]:
+    """A tensor's address, then the strides of its `leading` axes in elements, then zeros: four numbers."""
+    return (tensor.data_ptr(), *tensor.stride()[:leading], 0, 0, 0)[:4]
+
+
+class Kernel:
+    """A compiled function, compiled or loaded from disk when it first meets a dtype."""
+
+    def __init__(self, function: Callable):
+        self._function = _with_cache(function)
+        self._ready: set[torch.dtype] = set()
+
+    def __call__(
+        self, work: tuple[int, int], dtype: torch.dtype, sizes: tuple[int, ...], scratch: int, *places
+    ) -> None:
+        """Do all units; `work` is how many they are and about how many numbers they touch, `scratch` in elements."""
+        like = np.float32(0) if dtype == torch.float32 else np.float64(0)
+        if dtype not in self._ready:
+            self._prepare(sizes, like, places)
+            self._ready.add(dtype)
+        units, elements = work
+        threads = min(torch.get_num_threads(), units, 1 + elements // ELEMENTS_PER_THREAD)
+        memory = torch.empty(threads, scratch, dtype=dtype)
+        parts = [
+            (units * i // threads, units * (i + 1) // threads, sizes, like, memory[i].data_ptr(), *places)
+            for i in range(threads)
+        ]
+        others = [_pool(os.getpid(), threads - 1).submit(self._function, *part) for part in parts[1:]]
+        self._function(*parts[0])
+        for other in others:
+            other.result()
+
+    def _prepare(self, sizes: tuple[int, ...], like: np.floating, places: tuple) -> None:
+        # No units: this compiles, or loads what another process compiled. The lock lets one process of a sweep compile
+        # while the others wait for its result.
+        directory = self._function.stats.cache_path
+        lock = contextlib.nullcontext() if directory is None else FileLock(Path(directory) / "compile.lock")
+        with lock:
+            self._function(0, 0, sizes, like, 0, *places)
+
+
+@functools.cache
+def _pool(process: int, threads: int) -> Executor:
+    # A forked child has none of its parent's threads, so each process makes its own pool.
+    return ThreadPoolExecutor(threads, thread_name_prefix="mingru")
+
+
+def _with_cache(function: Callable) -> Callable:
+    # Numba looks for changes only in the file of the kernel itself; the digest adds the files of its helpers.
+    folder = Path(__file__).parent
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()
+    chosen = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(Path(chosen or folder / "__pycache__") / f"kernels-{digest[:12]}")
+    try:
+        return jit(cache=True)(function)
+    except RuntimeError:
+        # Neither the package nor the user's cache folder can be written: compile in every process.
+        return jit(function)
+    finally:
+        numba.config.CACHE_DIR = chosen
