@@ -15,9 +15,9 @@ def checked(op: str, arguments: dict[str, tuple[Tensor | None, str]]) -> list[Te
     Half precision becomes float32: a state carried in it would drift.
     """
     given = {name: tensor for name, (tensor, _) in arguments.items() if tensor is not None}
-    for name, tensor in given.items():
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"{op}: {name} is a {type(tensor).__name__}, wanted a tensor")
+    strange = {name: type(argument).__name__ for name, argument in given.items() if not isinstance(argument, Tensor)}
+    if strange:
+        raise ValueError(f"{op}: got {strange}, wanted tensors")
     dtype = _dtype(op, given)
     _check_device(op, given)
     sizes = _sizes(op, arguments)

@@ -6,6 +6,11 @@ def block_scan(transition: Tensor, drive: Tensor, state: Tensor, decay: Tensor) 
     """h[t] = transition[t] (decay[t] h[t-1]) + drive[t]: the definition every kernel is judged by."""
     states = []
     for t in range(drive.shape[1]):
-        state = (transition[:, t] @ (decay[:, t, :, None] * state)[..., None])[..., 0] + drive[:, t]
+        state = carry(transition[:, t], decay[:, t], state) + drive[:, t]
         states.append(state)
     return torch.stack(states, dim=1)
+
+
+def carry(transition: Tensor, decay: Tensor, state: Tensor) -> Tensor:
+    """What one token makes of the state before it."""
+    return (transition @ (decay[..., None] * state)[..., None])[..., 0]

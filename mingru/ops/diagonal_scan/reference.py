@@ -6,6 +6,11 @@ def diagonal_scan(decay: Tensor, drive: Tensor, state: Tensor) -> Tensor:
     """h[t] = decay[t] * h[t-1] + drive[t]: the definition every kernel is judged by."""
     states = []
     for t in range(drive.shape[1]):
-        state = decay[:, t] * state + drive[:, t]
+        state = carry(decay[:, t], state) + drive[:, t]
         states.append(state)
     return torch.stack(states, dim=1)
+
+
+def carry(decay: Tensor, state: Tensor) -> Tensor:
+    """What one token makes of the state before it."""
+    return decay * state

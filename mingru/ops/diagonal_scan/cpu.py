@@ -1,0 +1,75 @@
+"""One pass over t for every stretch of neighbouring channels; README.md derives the backward pass."""
+
+import torch
+from torch import Tensor
+
+from mingru.ops.cpu_kernel import Kernel, element, jit, packed, place
+
+# Channels handled together: wide enough for vector code, narrow enough that one sequence can occupy several threads.
+STRETCH = 64
+
+
+@jit
+def _row(place, b, t, start, like):
+    return element(place[0], b * place[1] + t * place[2] + start, like)
+
+
+def _forward(first, last, sizes, like, scratch, decay, drive, state, states):
+    steps, channels = sizes
+    stretches = (channels + STRETCH - 1) // STRETCH
+    for unit in range(first, last):
+        b, start = unit // stretches, unit % stretches * STRETCH
+        previous = _row(state, b, 0, start, like)
+        for t in range(steps):
+            a, x = _row(decay, b, t, start, like), _row(drive, b, t, start, like)
+            h = _row(states, b, t, start, like)
+            for d in range(min(STRETCH, channels - start)):
+                h[d] = a[d] * previous[d] + x[d]
+            previous = h
+
+
+def _backward(first, last, sizes, like, scratch, grad, decay, state, states, grad_decay, grad_drive, grad_state):
+    steps, channels = sizes
+    stretches = (channels + STRETCH - 1) // STRETCH
+    for unit in range(first, last):
+        b, start = unit // stretches, unit % stretches * STRETCH
+        size = min(STRETCH, channels - start)
+        carried = _row(grad_state, b, 0, start, like)
+        for d in range(size):
+            carried[d] = 0
+        for t in range(steps - 1, -1, -1):
+            previous = _row(states, b, t - 1, start, like) if t > 0 else _row(state, b, 0, start, like)
+            g, a = _row(grad, b, t, start, like), _row(decay, b, t, start, like)
+            grad_a, grad_x = _row(grad_decay, b, t, start, like), _row(grad_drive, b, t, start, like)
+            # One result a loop: with more, the compiler gives up on proving that they do not overlap.
+            for d in range(size):
+                grad_x[d] = g[d] + carried[d]
+            for d in range(size):
+                grad_a[d] = grad_x[d] * previous[d]
+            for d in range(size):
+                carried[d] = grad_x[d] * a[d]
+
+
+_forward_kernel = Kernel(_forward)
+_backward_kernel = Kernel(_backward)
+
+
+def _work(drive: Tensor) -> tuple[int, int]:
+    return drive.shape[0] * -(-drive.shape[2] // STRETCH), 2 * drive.numel()
+
+
+def forward(decay: Tensor, drive: Tensor, state: Tensor) -> Tensor:
+    decay, drive, state = packed(decay, 2), packed(drive, 2), packed(state, 1)
+    states = torch.empty(drive.shape, dtype=drive.dtype)
+    places = place(decay, 2), place(drive, 2), place(state, 1), place(states, 2)
+    _forward_kernel(_work(drive), drive.dtype, tuple(drive.shape[1:]), 0, *places)
+    return states
+
+
+def backward(grad: Tensor, decay: Tensor, state: Tensor, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    grad, decay, state, states = packed(grad, 2), packed(decay, 2), packed(state, 1), packed(states, 2)
+    grad_decay, grad_drive, grad_state = (torch.empty(like.shape, dtype=grad.dtype) for like in (grad, grad, state))
+    inputs = place(grad, 2), place(decay, 2), place(state, 1), place(states, 2)
+    outputs = place(grad_decay, 2), place(grad_drive, 2), place(grad_state, 1)
+    _backward_kernel(_work(grad), grad.dtype, tuple(grad.shape[1:]), 0, *inputs, *outputs)
+    return grad_decay, grad_drive, grad_state

@@ -1,0 +1,138 @@
+"""One pass over t for every stretch of neighbouring blocks; README.md derives the backward pass."""
+
+import torch
+from torch import Tensor
+
+from mingru.ops.cpu_kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.sine_cosine import sine_cosine
+
+# Blocks handled together: wide enough for vector code, narrow enough that one sequence can occupy several threads.
+STRETCH = 64
+
+
+@jit
+def _row(place, b, t, offset, like):
+    return element(place[0], b * place[1] + t * place[2] + offset, like)
+
+
+@jit
+def _read_decay(place, b, t, start, size, decay, like):
+    source = _row(place, b, t, start * place[3], like)
+    for n in range(size):
+        decay[n] = source[n * place[3]]
+
+
+@jit
+def _turn(size, sine, cosine, kept, d, previous, x, h, p, q):
+    # One result a loop: with more, the compiler gives up on proving that they do not overlap.
+    for n in range(size):
+        p[n] = kept[n] * previous[2 * n]
+    for n in range(size):
+        q[n] = d[n] * (kept[n] * previous[2 * n + 1])
+    for n in range(size):
+        h[2 * n] = cosine[n] * p[n] - sine[n] * q[n] + x[2 * n]
+        h[2 * n + 1] = sine[n] * p[n] + cosine[n] * q[n] + x[2 * n + 1]
+
+
+@jit
+def _turn_back(size, sine, cosine, kept, d, previous, total, carried, grad_a, grad_d, grad_kept, grad_p, grad_q):
+    for n in range(size):
+        grad_p[n] = cosine[n] * total[2 * n] + sine[n] * total[2 * n + 1]
+    for n in range(size):
+        grad_q[n] = cosine[n] * total[2 * n + 1] - sine[n] * total[2 * n]
+    for n in range(size):
+        grad_a[n] = kept[n] * (grad_q[n] * previous[2 * n] - grad_p[n] * (d[n] * previous[2 * n + 1]))
+    for n in range(size):
+        grad_d[n] = kept[n] * (grad_q[n] * previous[2 * n + 1])
+    for n in range(size):
+        grad_kept[n] = grad_p[n] * previous[2 * n] + d[n] * (grad_q[n] * previous[2 * n + 1])
+    for n in range(size):
+        carried[2 * n] = kept[n] * grad_p[n]
+        carried[2 * n + 1] = kept[n] * (d[n] * grad_q[n])
+
+
+def _forward(first, last, sizes, like, scratch, angle, scale, drive, state, decay, states):
+    steps, blocks = sizes
+    stretches = (blocks + STRETCH - 1) // STRETCH
+    sine = element(scratch, 0, like)
+    cosine, kept = after(sine, STRETCH), after(sine, 2 * STRETCH)
+    for unit in range(first, last):
+        b, start = unit // stretches, unit % stretches * STRETCH
+        size = min(STRETCH, blocks - start)
+        previous = _row(state, b, 0, 2 * start, like)
+        for t in range(steps):
+            sine_cosine(_row(angle, b, t, start, like), size, sine, cosine, like)
+            _read_decay(decay, b, t, start, size, kept, like)
+            d, x = _row(scale, b, t, start, like), _row(drive, b, t, 2 * start, like)
+            h = _row(states, b, t, 2 * start, like)
+            _turn(size, sine, cosine, kept, d, previous, x, h, after(sine, 3 * STRETCH), after(sine, 4 * STRETCH))
+            previous = h
+
+
+def _backward(
+    first, last, sizes, like, scratch, grad, angle, scale, state, decay, states,
+    grad_angle, grad_scale, grad_drive, grad_state, grad_decay,
+):  # fmt: skip
+    steps, blocks = sizes
+    stretches = (blocks + STRETCH - 1) // STRETCH
+    sine = element(scratch, 0, like)
+    cosine, kept = after(sine, STRETCH), after(sine, 2 * STRETCH)
+    for unit in range(first, last):
+        b, start = unit // stretches, unit % stretches * STRETCH
+        size = min(STRETCH, blocks - start)
+        carried = _row(grad_state, b, 0, 2 * start, like)
+        for i in range(2 * size):
+            carried[i] = 0
+        for t in range(steps - 1, -1, -1):
+            sine_cosine(_row(angle, b, t, start, like), size, sine, cosine, like)
+            _read_decay(decay, b, t, start, size, kept, like)
+            total = _row(grad_drive, b, t, 2 * start, like)
+            g = _row(grad, b, t, 2 * start, like)
+            for i in range(2 * size):
+                total[i] = g[i] + carried[i]
+            previous = _row(states, b, t - 1, 2 * start, like) if t > 0 else _row(state, b, 0, 2 * start, like)
+            d, grad_d = _row(scale, b, t, start, like), _row(grad_scale, b, t, start, like)
+            grad_a, grad_kept = _row(grad_angle, b, t, start, like), _row(grad_decay, b, t, start, like)
+            _turn_back(
+                size,
+                sine,
+                cosine,
+                kept,
+                d,
+                previous,
+                total,
+                carried,
+                grad_a,
+                grad_d,
+                grad_kept,
+                after(sine, 3 * STRETCH),
+                after(sine, 4 * STRETCH),
+            )
+
+
+_forward_kernel = Kernel(_forward)
+_backward_kernel = Kernel(_backward)
+
+
+def _work(angle: Tensor) -> tuple[int, int]:
+    return angle.shape[0] * -(-angle.shape[2] // STRETCH), 6 * angle.numel()
+
+
+def forward(angle: Tensor, scale: Tensor, drive: Tensor, state: Tensor, decay: Tensor) -> Tensor:
+    angle, scale, drive, state = packed(angle, 2), packed(scale, 2), packed(drive, 2), packed(state, 1)
+    states = torch.empty(drive.shape, dtype=drive.dtype)
+    inputs = place(angle, 2), place(scale, 2), place(drive, 2), place(state, 1), place(decay, 3)
+    _forward_kernel(_work(angle), angle.dtype, tuple(angle.shape[1:]), 5 * STRETCH, *inputs, place(states, 2))
+    return states
+
+
+def backward(
+    grad: Tensor, angle: Tensor, scale: Tensor, state: Tensor, decay: Tensor, states: Tensor
+) -> tuple[Tensor, ...]:
+    grad, angle, scale, states = (packed(x, 2) for x in (grad, angle, scale, states))
+    state = packed(state, 1)
+    results = [torch.empty(x.shape, dtype=x.dtype) for x in (angle, scale, grad, state, decay)]
+    inputs = place(grad, 2), place(angle, 2), place(scale, 2), place(state, 1), place(decay, 3), place(states, 2)
+    outputs = [place(result, leading) for result, leading in zip(results, (2, 2, 2, 1, 3), strict=True)]
+    _backward_kernel(_work(angle), angle.dtype, tuple(angle.shape[1:]), 5 * STRETCH, *inputs, *outputs)
+    return tuple(results)
