@@ -1,10 +1,13 @@
 """Train one run, or a sweep of them: `python train.py mixer=givens task=s3_hier -m seed=0-35`."""
 
 from mingru import cli
+from mingru.sweep import worker
 
+# Before the slow imports, so that a typing error answers at once, and a worker whose sweep is gone is gone.
 if __name__ == "__main__":
-    # Before the slow imports, so that a typing error answers at once.
     cli.install()
+elif __name__ == "__mp_main__":
+    worker.end_with_parent()
 
 import functools
 import sys
@@ -20,28 +23,18 @@ from omegaconf import DictConfig, OmegaConf
 
 from mingru import settings, training
 from mingru.stack import Stack
-from mingru.sweep import records
+from mingru.sweep import records, request
 from mingru.sweep.settle import settle
 from mingru.tagger import SequenceTagger
 from tasks.base import Task
 from tasks.datamodule import StreamDataModule
 
 
-def conf_folder() -> Path:
-    """The folder of YAML files this run was composed from: in a sweep, the copy made when it began."""
-    if HydraConfig.initialized():
-        return Path(next(s.path for s in HydraConfig.get().runtime.config_sources if s.provider == "main"))
-    return settings.CONF
-
-
 def resolve(cfg: DictConfig | dict[str, Any], conf: Path | None = None) -> tuple[dict[str, Any], Task]:
     """The config with nothing left open, and its task. ValueError for a length that the task cannot have."""
-    config = settings.resolve(cfg, conf or conf_folder())
-    task, evaluation = settings.build(config["task"]), config["evaluation"]
-    evaluation["bar"] = task.metric.bar if evaluation["bar"] is None else evaluation["bar"]
-    for length in (config["length"], evaluation["select_length"], *evaluation["lengths"]):
-        task.check_length(length)
-    return config, task
+    if conf is None:
+        conf = request.conf_folder(HydraConfig.get()) if HydraConfig.initialized() else settings.CONF
+    return request.resolve(cfg, conf)
 
 
 def build_stack(cfg: DictConfig | dict[str, Any]) -> Stack:

@@ -45,7 +45,8 @@ def quiet() -> None:
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
     warnings.filterwarnings("ignore", message=".*`IterableDataset` has `__len__` defined.*")
     warnings.filterwarnings("ignore", message=".*exists and is not empty.*")
-    warnings.filterwarnings("ignore", message=".*LeafSpec.* is deprecated.*")
+    warnings.filterwarnings("ignore", message=".*training_step. returned .None.*")
+    warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*is deprecated.*")
     warnings.filterwarnings("ignore", message=".*The `srun` command is available.*")
 
 
@@ -59,8 +60,6 @@ def readable(checkpoint: Path | None) -> Path | None:
         log.warning("%s: cannot be read (%s); the run starts again", checkpoint, type(error).__name__)
         return None
     return checkpoint
-    warnings.filterwarnings("ignore", message=".*training_step. returned .None.*")
-    warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*is deprecated.*")
 
 
 def make_trainer(protocol: Protocol, callbacks: list[L.Callback], wandb_run: Any, show_progress: bool) -> L.Trainer:

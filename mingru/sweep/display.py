@@ -1,0 +1,141 @@
+"""What a sweep shows while it runs: a live view on a terminal, a line per run elsewhere."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from mingru.sweep.ledger import Ledger, cell_rows, shown, titles
+from mingru.sweep.outcome import DIVERGED, FAILED, FINISHED, MISSING, Outcome
+from mingru.sweep.pace import Pace, Running
+from mingru.sweep.request import Request
+
+# Lines for what went wrong last, and the fewest for the cells.
+TROUBLES = 3
+FEWEST_CELLS = 3
+
+
+def clock(seconds: float | None) -> str:
+    """65 -> "1:05", 3665 -> "1:01:05"; "?" for None."""
+    if seconds is None:
+        return "?"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+class Display:
+    """Lines: what will run, then each run as it ends."""
+
+    def __init__(self, ledger: Ledger, workers: int, stream: TextIO) -> None:
+        self.ledger, self.pace, self.stream = ledger, Pace(workers), stream
+        self.titles = titles(ledger.requests)
+
+    def opening(self) -> str:
+        runs, workers = len(self.ledger.requests), self.pace.workers
+        before = f", {self.ledger.before} of them done before" if self.ledger.before else ""
+        return f"{runs} runs in {len(self.titles)} cells{before}; {workers} at a time"
+
+    def open(self) -> None:
+        self.write(self.opening())
+
+    def write(self, line: str) -> None:
+        self.stream.write(line + "\n")
+        self.stream.flush()
+
+    def started(self, request: Request) -> None:
+        self.pace.started(request)
+
+    def ended(self, ended: Outcome) -> None:
+        took = self.pace.ended(ended.request)
+        done, runs = len(self.ledger.outcomes), len(self.ledger.requests)
+        log = f" ({shown(ended.log)})" if ended.status != FINISHED else ""
+        left = clock(self.pace.left(self.ledger.pending(), []))
+        self.write(f"[{done:{len(str(runs))}}/{runs}] {ended}{log}, took {clock(took)}, about {left} left")
+
+    def show(self, running: Sequence[Running], elsewhere: int) -> None:
+        """Called several times a second."""
+
+    def close(self) -> None:
+        """Called once, whatever happened."""
+
+
+class LiveDisplay(Display):
+    """One picture that is drawn again and again, and is gone at the end."""
+
+    def __init__(self, ledger: Ledger, workers: int, stream: TextIO) -> None:
+        super().__init__(ledger, workers, stream)
+        self.console = Console(file=stream)
+        self.live = Live(console=self.console, auto_refresh=False, transient=True)
+
+    def open(self) -> None:
+        self.live.start()
+
+    def ended(self, ended: Outcome) -> None:
+        self.pace.ended(ended.request)
+
+    def show(self, running: Sequence[Running], elsewhere: int) -> None:
+        self.live.update(self.picture(running, elsewhere), refresh=True)
+
+    def close(self) -> None:
+        self.live.stop()
+
+    def picture(self, running: Sequence[Running], elsewhere: int) -> Group:
+        troubles = [ended for ended in self.ledger.outcomes.values() if ended.status != FINISHED][-TROUBLES:]
+        room = max(self.console.height - 6 - len(running) - 2 * len(troubles), FEWEST_CELLS)
+        parts = [self.sums(running, elsewhere), self.cells({request.cell for request, _ in running}, room)]
+        parts += [Text(f"  {self.titles[request.cell]} seed {request.seed}  {share:4.0%}") for request, share in running]
+        for ended in troubles:
+            parts += [Text(f"  {ended}", style="red", overflow="ellipsis", no_wrap=True), Text(f"    {shown(ended.log)}", no_wrap=True)]
+        return Group(*parts)
+
+    def sums(self, running: Sequence[Running], elsewhere: int) -> Table:
+        ledger = self.ledger
+        count = Counter(ended.status for ended in ledger.outcomes.values())
+        at_work = {request for request, _ in running}
+        waiting = [request for request in ledger.pending() if request not in at_work]
+        words = [f"{len(ledger.outcomes)}/{len(ledger.requests)} done", f"{len(running)} running"]
+        words += [f"{count[status]} {status}" for status in (FAILED, DIVERGED, MISSING) if count[status]]
+        words += [f"{elsewhere} with another sweep"] if elsewhere else []
+        left = self.pace.left(waiting, running)
+        sums = Table.grid(padding=(0, 2))
+        share = len(ledger.outcomes) + sum(share for _, share in running)
+        bar = ProgressBar(total=len(ledger.requests), completed=share, width=24)
+        sums.add_row(bar, ", ".join(words), f"about {clock(left)} left")
+        return sums
+
+    def cells(self, active: set, room: int) -> Table:
+        """The cells at work, then those with something left, then the others, as far as there is room."""
+        rows = cell_rows(self.ledger)
+        names = {self.titles[cell] for cell in active}
+        ranked = sorted(rows, key=lambda row: (row[0] not in names, row[1]["done"] == row[1]["runs"]))
+        kept = {title for title, _ in ranked[:room]}
+        cells = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        cells.add_column("cell", overflow="ellipsis", no_wrap=True)
+        cells.add_column("done", justify="right")
+        cells.add_column("fits", justify="right")
+        for title, count in rows:
+            if title in kept:
+                cells.add_row(title, f"{count['done']}/{count['runs']}", f"{count['fits']}/{count['results']}")
+        if len(rows) > len(kept):
+            cells.add_row(f"and {len(rows) - len(kept)} cells more")
+        return cells
+
+
+@contextmanager
+def display(ledger: Ledger, workers: int) -> Iterator[Display]:
+    """The display that suits standard output."""
+    kind = LiveDisplay if sys.stdout.isatty() else Display
+    shown = kind(ledger, workers, sys.stdout)
+    shown.open()
+    try:
+        yield shown
+    finally:
+        shown.close()

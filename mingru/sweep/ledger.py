@@ -1,0 +1,102 @@
+"""What a command asked for, and how each run of it ended."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from mingru.sweep import records
+from mingru.sweep.claim import is_result, is_stale, standing
+from mingru.sweep.outcome import FAILED, FINISHED, MISSING, STATUSES, Outcome, outcome
+from mingru.sweep.request import Cell, Request
+
+
+class Ledger:
+    """The requests of one sweep, each once, and the outcomes that are known."""
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self.requests = list({request.directory: request for request in requests}.values())
+        self.outcomes: dict[Request, Outcome] = {}
+        self.before = 0
+        self.stale = 0
+
+    def note(self, ended: Outcome) -> None:
+        self.outcomes[ended.request] = ended
+
+    def note_standing(self) -> None:
+        """The runs that are not to be trained again, because they have a result or have failed before."""
+        for request in self.requests:
+            record = standing(request.directory, request.cell.config["rerun"])
+            if record is not None:
+                self.note(outcome(request))
+                self.stale += is_result(record) and is_stale(record)
+        self.before = len(self.outcomes)
+
+    def pending(self) -> list[Request]:
+        return [request for request in self.requests if request not in self.outcomes]
+
+    def close(self) -> None:
+        """Every run gets an outcome: those that nothing was heard of are what their records say."""
+        for request in self.pending():
+            self.note(outcome(request, "was not started" if not (request.directory / records.STARTED).exists() else ""))
+
+    @property
+    def new_failure(self) -> bool:
+        """Whether a run that this sweep started has no result."""
+        return any(not ended.has_result for ended in list(self.outcomes.values())[self.before :])
+
+    @property
+    def exit_code(self) -> int:
+        """0 only when every run that was asked for has a result."""
+        return 0 if all(ended.has_result for ended in self.outcomes.values()) and not self.pending() else 1
+
+
+def titles(requests: Sequence[Request]) -> dict[Cell, str]:
+    """What each cell is called; cells that differ only in what their name doesn't say get the hash of their folder."""
+    cells = {request.cell: request.directory.parent.name.rpartition("-")[2] for request in requests}
+    count = Counter(cell.name for cell in cells)
+    return {cell: cell.name if count[cell.name] == 1 else f"{cell.name} ({digits})" for cell, digits in cells.items()}
+
+
+def cell_rows(ledger: Ledger) -> list[tuple[str, Counter[str]]]:
+    """Each cell's title and how many of its runs there are, are done, fit, have a result, and ended how."""
+    rows = {cell: (title, Counter()) for cell, title in titles(ledger.requests).items()}
+    for request in ledger.requests:
+        rows[request.cell][1]["runs"] += 1
+    for ended in ledger.outcomes.values():
+        count = rows[ended.request.cell][1]
+        count.update({ended.status: 1, "done": 1, "fits": int(ended.fit), "results": int(ended.has_result)})
+    return list(rows.values())
+
+
+def shown(path: Path) -> str:
+    """A path as one would type it here."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def table(ledger: Ledger) -> str:
+    """The end of a sweep: every cell, every run that did not finish with its log, the sum, and what to do next."""
+    rows = cell_rows(ledger)
+    width = max(len("cell"), *(len(title) for title, _ in rows))
+    lines = [f"{'cell':{width}}  {'runs':>5}  {'fits':>8}" + "".join(f"  {status:>8}" for status in STATUSES)]
+    for title, count in rows:
+        fits = f"{count['fits']}/{count['results']}"
+        lines.append(f"{title:{width}}  {count['runs']:5}  {fits:>8}" + "".join(f"  {count[status] or '-':>8}" for status in STATUSES))
+    names = titles(ledger.requests)
+    for ended in sorted(ledger.outcomes.values(), key=lambda ended: STATUSES.index(ended.status)):
+        if ended.status != FINISHED:
+            said = f": {ended.said}" if ended.said else ""
+            lines.append(f"{ended.status:8}  {names[ended.request.cell]} seed {ended.request.seed}{said}")
+            lines.append(f"{'':8}  {shown(ended.log)}")
+    return "\n".join([*lines, summary(ledger)])
+
+
+def summary(ledger: Ledger) -> str:
+    count = Counter(ended.status for ended in ledger.outcomes.values())
+    text = f"{len(ledger.requests)} runs: " + ", ".join(f"{count[status]} {status}" for status in STATUSES)
+    if ledger.stale:
+        text += f"; {ledger.stale} made by other code are kept (rerun=stale redoes them)"
+    if count[MISSING]:
+        text += "; the same command goes on with the missing"
+    if count[FAILED]:
+        text += "; rerun=failed tries the failed again"
+    return text
