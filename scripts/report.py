@@ -9,7 +9,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from mingru.report import contents, frame, table
+from mingru.report import contents, families, fit_rate, frame, looks, table
 from mingru.report.runs import compare, local, wandb_api, wandb_files
 from mingru.report.runs.record import RunsError, Source
 
@@ -23,6 +23,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--baseline", metavar="MIXER", help="compare every mixer with this one (default: all pairs)")
     parser.add_argument("--pool", action="store_true", help="count runs of different code, torch and devices together")
     parser.add_argument("--check", action="store_true", help="compare W&B's runs with those in --outputs and name every difference")
+    parser.add_argument("--full", action="store_true", help="print the sensitivity tables too, as the file has them")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the Markdown (default: DIR/report/report.md)")
     options = parser.parse_args(argv)
     if options.check and not (options.wandb or options.wandb_files):
@@ -52,10 +53,13 @@ def report(options: argparse.Namespace) -> int:
     if not source.runs:
         raise RunsError(f"{source.name}: no runs found" + "".join(f"; {note}" for note in source.notes))
     runs = frame.tabulate(source.runs, options.pool)
-    text = table.markdown(contents.contents(source, runs, options.baseline))
-    file = options.out or options.outputs / "report" / "report.md"
-    print(text)
-    table.write(text, file)
+    found = families.families(fit_rate.fit_rates(runs), runs, options.baseline)
+    place = options.outputs / "report"
+    document = contents.contents(source, runs, found, looks.load(place / "looks.jsonl"))
+    print(table.markdown(document, options.full))
+    file = options.out or place / "report.md"
+    table.write(table.markdown(document), file)
+    looks.record(place / "looks.jsonl", found)
     print(f"{source.name}: report written to {file}")
     return 0
 

@@ -7,6 +7,7 @@ length, protocol and stratum. The stack is the layers and their width; the proto
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -17,17 +18,22 @@ from mingru.sweep.cell import OUTSIDE, canonical
 
 STACK = ("stack", "layers", "d_model", "mlp_expansion")
 UNKNOWN = "unknown"
+EXPONENT_AS_TEXT = re.compile(r'"(-?(?:0|[1-9]\d*)(?:\.\d+)?[eE][+-]?\d+)"(?!:)')
 # two of them and a verdict fill 120 columns
 LONGEST_LABEL = 24
 
 
 def text(value: Any) -> str:
-    """One string for one setting, whatever its spelling: 1e-3 and 0.001, a list and a tuple, null and absent."""
+    """One string for one setting, whatever its spelling: 1e-3 and 0.001, a list and a tuple, null and absent.
+
+    YAML 1.1 reads 1e-3 as a string, so a string in that notation is a number too.
+    """
     return _text(json.dumps(value, sort_keys=True, default=str))
 
 
 @lru_cache(maxsize=65_536)
 def _text(spelling: str) -> str:
+    spelling = EXPONENT_AS_TEXT.sub(r"\1", spelling)
     return json.dumps(canonical(json.loads(spelling, parse_constant=lambda _: None)), sort_keys=True)
 
 

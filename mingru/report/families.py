@@ -20,7 +20,8 @@ class Family:
     """Cells of one task, length, protocol and stratum, the best fit rate first.
 
     `protocol_name` and `stratum_name` are empty while the report knows only one. `baseline` is a cell's label, or None
-    for all pairs; `baseline_missing` says that one was asked for and has no cell here.
+    for all pairs; `baseline_missing` says that one was asked for and has no cell here. `runs` are the counted runs of each
+    label in the order of their seeds. `sequential` says that the sweep was told to stop when significant.
     """
 
     title: str
@@ -35,9 +36,12 @@ class Family:
     cells: pd.DataFrame
     baseline: str | None
     baseline_missing: bool
+    bar: float | None
+    runs: dict[str, pd.DataFrame]
+    sequential: bool
 
 
-def families(rates: pd.DataFrame, baseline: str | None = None) -> list[Family]:
+def families(rates: pd.DataFrame, runs: pd.DataFrame, baseline: str | None = None) -> list[Family]:
     """The table of cells cut into families.
 
     Raises ValueError when `baseline` names no cell at all, or several of one family.
@@ -54,6 +58,7 @@ def families(rates: pd.DataFrame, baseline: str | None = None) -> list[Family]:
         title = f"{tasks[task, settings]} at length {length}" + (f" ({', '.join(notes)})" if notes else "")
         shared = json.loads(protocol)
         measure = group.iloc[0]["measure"]
+        members = {cell.label: runs.loc[cell.members].sort_values("seed") for cell in group.itertuples()}
         found.append(
             Family(
                 title=title,
@@ -68,6 +73,9 @@ def families(rates: pd.DataFrame, baseline: str | None = None) -> list[Family]:
                 cells=group,
                 baseline=base,
                 baseline_missing=baseline is not None and base is None,
+                bar=(shared.get("evaluation") or {}).get("bar"),
+                runs=members,
+                sequential=any((member["stop"] == "significant").any() for member in members.values()),
             )
         )
     if found and baseline is not None and all(family.baseline_missing for family in found):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,9 @@ import pandas as pd
 
 from mingru.report import cells
 from mingru.report.frame import CELL, FAMILY
-from mingru.report.intervals import clopper_pearson
+from mingru.report.intervals import clopper_pearson, wilson
+from mingru.report.runs.record import ENDED
+from mingru.report.scores import mean_by_length
 
 COUNTING = (
     "n = finished + diverged. A diverged run is a non-fit. Failed runs (they raised) and missing runs (started, no result: killed, "
@@ -20,15 +23,17 @@ COUNTING = (
 
 
 def fit_rates(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell: who it is, how many runs of each kind, fits, the exact interval, mean scores by length.
+    """One row per cell: who it is, how many runs of each kind, fits, the intervals, mean scores by length.
 
-    `scores` and `fit_scores` map a test length to the mean over all counted runs and over the fitting ones;
-    `scored` and `fit_scored` count the runs behind them.
+    `scores` and `fit_scores` map a test length to the mean over all counted runs and over the fitting ones; `scored` and
+    `fit_scored` count the runs behind them. `members` are the rows of the counted runs, `running` the first seed without
+    an outcome.
     """
     rows = [_cell(key, group) for key, group in runs.groupby(CELL, sort=True, dropna=False)]
     table = pd.DataFrame(rows, columns=None if rows else [*CELL, "n", "fits"])
     if rows:
         table["low"], table["high"] = clopper_pearson(table["fits"], table["n"])
+        table["wilson_low"], table["wilson_high"] = wilson(table["fits"], table["n"])
         _name(table)
     return table
 
@@ -45,22 +50,23 @@ def _name(table: pd.DataFrame) -> None:
 
 def _cell(key: tuple[Any, ...], group: pd.DataFrame) -> dict[str, Any]:
     current = group[~group["superseded"]]
-    counted = current[current["status"].isin(["finished", "diverged"])]
+    counted = current[current["status"].isin(ENDED)]
     fitting = counted[counted["fit"]]
-    status = current["status"].value_counts()
-    known = group.iloc[0]
+    status = Counter(current["status"])
     scores, scored = mean_by_length(counted["scores"])
     fit_scores, fit_scored = mean_by_length(fitting["scores"])
     return {
         **dict(zip(CELL, key, strict=True)),
-        "stack": known["stack"],
-        "stack_settings": known["stack_settings"],
-        "measure": known["measure"],
+        "stack": group["stack"].iat[0],
+        "stack_settings": group["stack_settings"].iat[0],
+        "measure": group["measure"].iat[0],
         "n": len(counted),
         "fits": len(fitting),
         "rate": len(fitting) / len(counted) if len(counted) else np.nan,
-        **{kind: int(status.get(kind, 0)) for kind in ("finished", "diverged", "failed", "missing")},
+        **{kind: status[kind] for kind in (*ENDED, "failed", "missing")},
         "superseded": int(group["superseded"].sum()),
+        "members": counted.index,
+        "running": current.loc[current["status"] == "missing", "seed"].min(),
         "scores": scores,
         "scored": scored,
         "fit_scores": fit_scores,
@@ -71,13 +77,6 @@ def _cell(key: tuple[Any, ...], group: pd.DataFrame) -> dict[str, Any]:
         "state_size": _first(counted["state_size"]),
         "seconds": counted["seconds"].median(),
     }
-
-
-def mean_by_length(scores: pd.Series) -> tuple[dict[int, float], dict[int, int]]:
-    """Mean score of each length and how many runs have one; a diverged run may have none."""
-    table = pd.DataFrame(list(scores)) if len(scores) else pd.DataFrame()
-    lengths = sorted(table.columns)
-    return {n: float(table[n].mean()) for n in lengths}, {n: int(table[n].count()) for n in lengths}
 
 
 def _first(column: pd.Series) -> Any:

@@ -33,6 +33,7 @@ def _row(run: Run, pool: bool) -> dict[str, Any]:
     task, stack, protocol = cells.settings_of(run)
     selection = as_dict(values.get("selection"))
     measure = "error" if isinstance(values.get("error"), dict) or "error" in selection else "accuracy"
+    validation = as_list(values.get("validation"))
     fit = truth(values.get("fit"))
     ended = run.status == "finished"
     return {
@@ -58,18 +59,20 @@ def _row(run: Run, pool: bool) -> dict[str, Any]:
         "selected_step": whole(selection.get("step")),
         "selected": number(selection.get(measure)),
         "fresh": number(selection.get(f"fresh_{measure}")),
+        "last": number(as_dict(validation[-1]).get(measure)) if validation else None,
         "steps": whole(values.get("steps")),
         "steps_to_fit": whole(values.get("steps_to_fit")),
         "scores": by_length(values.get(measure)),
         "sequence_scores": by_length(values.get("sequence_accuracy")),
         "chance": by_length(values.get("chance")),
         "constant": by_length(values.get("constant")),
-        "validation": as_list(values.get("validation")),
+        "validation": validation,
         "position_scores": as_list(values.get("position_accuracy")),
         "parameters": whole(values.get("parameters")),
         "composer_parameters": whole(values.get("composer_parameters")),
         "state_size": whole(values.get("state_size")),
         "seconds": number(values.get("seconds")),
+        "stop": as_dict(values.get("config")).get("stop"),
         "started_at": str(values.get("started_at") or ""),
         "failure": run.failure,
         "problem": run.problem,

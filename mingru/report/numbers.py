@@ -34,3 +34,14 @@ def count(value: Any) -> str:
 
 def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def ratio(value: float) -> str:
+    """Three significant digits, for what may be anything from 0 to infinity."""
+    if value == float("inf"):
+        return "inf"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def signed(value: float) -> str:
+    return f"{value:+.3f}"

@@ -5,27 +5,32 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from mingru.report.contents import Contents, Section, Table
+from mingru.report.document import Document, Section, Table
 
 WIDTH = 118
 
 
-def markdown(report: Contents) -> str:
+def markdown(report: Document, detail: bool = True) -> str:
+    """The whole report, or without `detail` what fits a terminal."""
     parts = [f"# {report.title}", *_paragraphs(report.lines)]
     for section in report.sections:
-        parts += _section(section)
+        if detail or not section.detail:
+            parts += _section(section)
     return "\n\n".join(parts) + "\n"
 
 
 def _section(section: Section) -> list[str]:
-    return [f"## {section.title}", *_paragraphs(section.lines), *(_table(table) for table in section.tables)]
+    parts = [f"## {section.title}", *_paragraphs(section.lines)]
+    for table in section.tables:
+        parts += [*(_paragraphs([table.caption]) if section.detail else []), table_text(table)]
+    return parts
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
     return [textwrap.fill(line, WIDTH, break_long_words=False, break_on_hyphens=False) for line in lines]
 
 
-def _table(table: Table) -> str:
+def table_text(table: Table) -> str:
     """A pipe in a cell would end it, so it is escaped."""
     rows = [[text.replace("|", "\\|").replace("\n", " ") for text in row] for row in [table.headers, *table.rows]]
     widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(table.headers))]

@@ -15,6 +15,7 @@ from tests.report.synthetic import cell_of, run, table
     ("one", "other"),
     [
         ({"lr": 1e-3}, {"lr": 0.001}),
+        ({"lr": "1e-3"}, {"lr": 0.001}),
         ({"steps": 1600}, {"steps": 1600.0}),
         ({"lengths": [64, 256]}, {"lengths": (64.0, 256)}),
         ({"snap": None}, {}),

@@ -43,8 +43,10 @@ def test_the_report_counts_fits_and_tests_them(outputs, capsys):
 
 
 def test_the_report_is_written_where_it_is_wanted(outputs, tmp_path, capsys):
-    text = shown(capsys, "--outputs", outputs)
+    text = shown(capsys, "--outputs", outputs, "--full")
     assert (outputs / "report" / "report.md").read_text(encoding="utf-8") in text
+    assert "odds ratio" in text
+    assert "odds ratio" not in shown(capsys, "--outputs", outputs)
     shown(capsys, "--outputs", outputs, "--out", tmp_path / "deep" / "mine.md")
     assert (tmp_path / "deep" / "mine.md").is_file()
 

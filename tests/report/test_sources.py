@@ -11,6 +11,8 @@ import pytest
 
 from mingru import tracking
 from mingru.report import contents, frame, table
+from mingru.report.families import families
+from mingru.report.fit_rate import fit_rates
 from mingru.report.runs import compare, local, wandb_files
 from mingru.report.runs.record import Source
 from tests.report.synthetic import config, failure, outcome, started, write
@@ -44,7 +46,8 @@ def summary(ending):
 
 
 def text(source: Source) -> str:
-    report = contents.contents(source, frame.tabulate(source.runs))
+    runs = frame.tabulate(source.runs)
+    report = contents.contents(source, runs, families(fit_rates(runs), runs))
     return unplaced(table.markdown(report), next(run.origin for run in source.runs if run.status == "failed"))
 
 

@@ -1,0 +1,1 @@
+"""The parts of a family's report."""

@@ -1,0 +1,59 @@
+"""How many runs fit, how well they do at each length, and what the cells are."""
+
+from __future__ import annotations
+
+from mingru.report.document import Section, Table, columns
+from mingru.report.families import Family
+from mingru.report.numbers import count, fraction, interval
+
+
+def section(family: Family) -> Section:
+    rule = f"Fit: {family.fit_rule}."
+    named = [f"{cell.label}: {cell.differences}." for cell in family.cells.itertuples() if "#" in cell.label and cell.differences]
+    return Section(family.title, [rule, *named], [_fits(family), _scores(family), _stacks(family)])
+
+
+def _fits(family: Family) -> Table:
+    rows = [
+        [
+            cell.label,
+            f"{cell.fits}/{cell.n}" if cell.n else "no data",
+            fraction(cell.rate),
+            interval(cell.low, cell.high),
+            interval(cell.wilson_low, cell.wilson_high),
+            *(str(getattr(cell, kind)) for kind in ("diverged", "failed", "missing")),
+        ]
+        for cell in family.cells.itertuples()
+    ]
+    headers, numeric = columns("mixer", ">fits", ">rate", ">95 % interval", ">Wilson", ">diverged", ">failed", ">missing")
+    return Table("fits", "Fits of counted runs, with the exact (Clopper-Pearson) and the Wilson 95 % interval.", headers, rows, numeric)
+
+
+def _scores(family: Family) -> Table:
+    cell_rows = [cell for cell in family.cells.itertuples() if cell.n]
+    lengths = sorted({n for cell in cell_rows for n in cell.scores})
+    rows = []
+    for cell in cell_rows:
+        groups = [("all" if cell.fits < cell.n else "all, each fits:", cell.n, cell.scores, cell.scored)]
+        if 0 < cell.fits < cell.n:
+            groups.append(("fitting", cell.fits, cell.fit_scores, cell.fit_scored))
+        for name, n, scores, scored in groups:
+            known = min((scored.get(length, 0) for length in lengths), default=0)
+            over = f"{name} {n}" if known == n else f"{name} {known} of {n}"
+            rows.append([cell.label, over, *(fraction(scores.get(length)) for length in lengths)])
+    for name in ("chance", "constant"):
+        known = next((getattr(cell, name) for cell in cell_rows if getattr(cell, name)), {})
+        if known:
+            rows.append([name, "", *(fraction(known.get(length)) for length in lengths)])
+    headers, numeric = columns(f"mean {family.measure}", "over", *(f">@{length}" for length in lengths))
+    caption = f"Mean {family.measure} by test length, over all counted runs and over the fitting ones."
+    return Table("scores", caption, headers, rows, numeric)
+
+
+def _stacks(family: Family) -> Table:
+    rows = [
+        [cell.label, cell.stack, count(cell.parameters), count(cell.state_size), count(cell.seconds), cell.cell]
+        for cell in family.cells.itertuples()
+    ]
+    headers, numeric = columns("mixer", "stack", ">parameters", ">state", ">median seconds", "cell")
+    return Table("stacks", "What each name stands for; state is elements carried per sequence.", headers, rows, numeric)
