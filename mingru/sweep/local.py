@@ -22,8 +22,6 @@ TICK = 0.2
 # Workers that die before they are ready, one after the other, until there is no point in starting more.
 STILLBORN = 3
 
-Job = tuple[int, Request]
-
 
 def cores() -> int:
     """The cores this process may use."""
@@ -61,7 +59,8 @@ class Local:
     """
 
     def __init__(self, requests: Sequence[Request], pool: Pool, size: int, fail_fast: bool, ledger: Ledger, display: Display) -> None:
-        self.waiting: deque[Job] = deque(enumerate(requests))
+        self.waiting = deque(requests)
+        self.number = {request: number for number, request in enumerate(ledger.requests)}
         self.elsewhere: set[Request] = set()
         self.pool, self.size, self.fail_fast = pool, size, fail_fast
         self.ledger, self.display = ledger, display
@@ -90,34 +89,32 @@ class Local:
         if self.told_to_stop or (self.fail_fast and self.ledger.new_failure):
             self.waiting.clear()
         if self.stillborn >= STILLBORN:
-            for _, request in self.waiting:
+            for request in self.waiting:
                 self.ledger.note(outcome(request, "no worker process came to life"))
             self.waiting.clear()
 
     def employ(self) -> None:
         for each in self.pool.idle():
-            job = self.next_job()
-            if job is None:
+            request = self.next()
+            if request is None:
                 break
-            number, request = job
-            self.pool.give(each, request, request.job(number))
+            self.pool.give(each, request, request.job(self.number[request]))
             self.display.started(request)
         wanted = min(self.size, len(self.at_work()) + len(self.waiting))
         for _ in range(wanted - len(self.pool.workers)):
             self.pool.start()
 
-    def next_job(self) -> Job | None:
+    def next(self) -> Request | None:
         """The first run that no other sweep holds."""
-        for job in list(self.waiting):
-            _, request = job
+        for request in list(self.waiting):
             if records.is_locked(request.directory):
                 self.elsewhere.add(request)
                 continue
-            self.waiting.remove(job)
+            self.waiting.remove(request)
             was_elsewhere = request in self.elsewhere
             self.elsewhere.discard(request)
             if not was_elsewhere or standing(request.directory, rerun=None) is None:
-                return job
+                return request
             self.end(request)
         return None
 
@@ -128,6 +125,9 @@ class Local:
             self.end(event.job, event.value or "", raised=event.value is not None)
         elif event.what == "died" and event.job is not None:
             self.end(event.job, event.value)
+        elif event.what == "unstarted":
+            self.waiting.appendleft(event.job)
+            self.stillborn += 1
         elif event.what == "died" and not event.worker.ready:
             self.stillborn += 1
 

@@ -25,12 +25,16 @@ class Worker:
     connection: Connection
     ready: bool = False
     job: Any = None
+    began: bool = False
     share: float = 0.0
 
 
 @dataclass(frozen=True)
 class Event:
-    """What a worker told (its `what` and `value`), or its death (`what` is "died" and `value` says of what); `job` is what it was at."""
+    """What a worker told (its `what` and `value`), or its death, and the job it was at.
+
+    "died" with what it died of, or "unstarted" when it died before it looked at the job it was given.
+    """
 
     worker: Worker
     what: str
@@ -58,7 +62,7 @@ class Pool:
 
     def give(self, to: Worker, job: Any, message: Any) -> None:
         """Have a worker work on `message`, which `events` call `job`. If it is dead by now they will say so."""
-        to.job, to.share = job, 0.0
+        to.job, to.began, to.share = job, False, 0.0
         with contextlib.suppress(OSError):
             to.connection.send(message)
 
@@ -82,6 +86,7 @@ class Pool:
     def _understand(self, to: Worker, what: str, value: Any) -> Event:
         event = Event(to, what, value, to.job)
         to.ready = to.ready or what == "ready"
+        to.began = to.began or what == "began"
         if what == "share":
             to.share = value
         if what == "done":
@@ -92,7 +97,8 @@ class Pool:
         dead.process.join(PATIENCE)
         dead.connection.close()
         self.workers.remove(dead)
-        return Event(dead, "died", cause_of_death(dead.process.exitcode), dead.job)
+        what = "unstarted" if dead.job is not None and not dead.began else "died"
+        return Event(dead, what, cause_of_death(dead.process.exitcode), dead.job)
 
     def ask_to_stop(self) -> None:
         """Have every run checkpoint and end; a worker without one ends at once."""

@@ -45,10 +45,13 @@ def execute(config: dict[str, Any], identity: dict[str, Any], directory: Path, c
             return train(config, identity, directory, claimed.checkpoint, measure)
     except interruption.Interrupted:
         raise
-    except (Exception, SystemExit) as error:
-        failed = RuntimeError(f"the run called exit({error.code})") if isinstance(error, SystemExit) else error
+    except SystemExit as error:
+        failed = RuntimeError(f"the run called exit({error.code})").with_traceback(error.__traceback__)
         note_failure(directory, {**identity, **records.failure(failed)})
-        raise failed from error.__cause__
+        raise failed from error
+    except Exception as error:
+        note_failure(directory, {**identity, **records.failure(error)})
+        raise
 
 
 def train(config: dict[str, Any], identity: dict[str, Any], directory: Path, checkpoint: Path | None, measure: Measure) -> dict[str, Any]:

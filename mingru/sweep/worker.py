@@ -47,7 +47,8 @@ def watch_parent() -> None:
 def serve(connection: Connection, work: Callable[[Any], Any]) -> None:
     """Call `work` on each job that comes, until there are no more.
 
-    Up the pipe go `("ready", None)` once, `("share", done)` as a job gets on, and `("done", what work returned)` at its end.
+    Up the pipe go `("ready", None)` once, `("began", None)`, then `("share", done)` as a job gets on, and at its end `("done", what work
+    returned)`.
     """
     watch_parent()
     # A Ctrl-C reaches the whole process group; the parent decides what it means.
@@ -57,6 +58,7 @@ def serve(connection: Connection, work: Callable[[Any], Any]) -> None:
     heartbeat.listen(lambda share: connection.send(("share", share)))
     connection.send(("ready", None))
     while (job := receive(connection)) is not None:
+        connection.send(("began", None))
         connection.send(("done", work(job)))
 
 
