@@ -100,10 +100,9 @@ def test_an_offline_file_that_was_cut_short_is_named(wandb_folder, tmp_path):
 
 
 def test_an_offline_file_without_its_end_is_a_missing_run(wandb_folder, tmp_path):
-    file = next(wandb_folder.rglob("*.wandb"))
-    content = file.read_bytes()
-    # the summary is written when the run ends; its config stands before
-    (tmp_path / file.name).write_bytes(content[: content.index(b"started") if b"started" in content else len(content) // 2])
+    # the summary is written when the run ends, long after its config
+    content = next(content for file in wandb_folder.rglob("*.wandb") if b'"finished"' in (content := file.read_bytes()))
+    (tmp_path / "run-cut.wandb").write_bytes(content[: content.index(b'"finished"')])
     (run,) = wandb_files.read(tmp_path).runs
     assert run.status == "missing"
 
