@@ -41,7 +41,7 @@ class SequenceTagger(L.LightningModule):
             self.diverge()
             return None
         if logging and self.logger is not None:
-            self.logger.log_metrics({"train/loss": float(loss.detach())}, step=self.global_step)
+            self.logger.log_metrics({"train/loss": float(loss.detach())}, step=self.global_step + 1)
         return loss
 
     def diverge(self) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import lightning as L
 import torch
 from lightning.pytorch.callbacks import TQDMProgressBar
-from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.plugins.environments import LightningEnvironment
 
 from mingru import result
@@ -18,6 +17,7 @@ from mingru.callbacks import BestWeights, Heartbeat, Resumable, save_weights
 from mingru.sweep.claim import CHECKPOINT
 from mingru.sweep.interruption import deferred
 from mingru.tagger import SequenceTagger
+from mingru.tracking.metrics import WandbMetrics
 
 log = logging.getLogger(__name__)
 WEIGHTS = "weights.pt"
@@ -73,7 +73,7 @@ def make_trainer(protocol: Protocol, callbacks: list[L.Callback], wandb_run: Any
         callbacks=callbacks + ([TQDMProgressBar(refresh_rate=50)] if show_progress else []),
         # One process per run, also inside a Slurm job, whose signals are ours to answer.
         plugins=[LightningEnvironment()],
-        logger=WandbLogger(experiment=wandb_run) if wandb_run is not None else False,
+        logger=WandbMetrics(wandb_run) if wandb_run is not None else False,
         enable_progress_bar=show_progress,
         enable_checkpointing=False,
         enable_model_summary=False,

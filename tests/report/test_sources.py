@@ -156,7 +156,7 @@ def test_runs_come_in_pages_and_not_one_by_one(service, tmp_path):
 @pytest.mark.wandb
 def test_a_server_error_that_passes_is_waited_for(service, tmp_path):
     published(service)
-    service.failures = 1
+    service.fail("runs", 500)
     assert report(service, "--out", str(tmp_path / "report.md")).returncode == 0
 
 

@@ -6,28 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from mingru.report.runs.record import Run, RunsError, Source, from_parts
-
-PER_PAGE = 200
-TIMEOUT_SECONDS = 20
+from mingru.tracking import server
 
 
 def read(path: str) -> Source:
     """The training runs of the W&B project `entity/project`.
 
-    Raises RunsError when the service cannot be reached, refuses the key, or knows no such project.
+    Raises RunsError when the service cannot be reached, refuses the key, knows no such project, or stops answering before the last page:
+    a table of some of the runs would look like one of all of them.
     """
-    import wandb
-
     source = Source(f"W&B {path}", [])
     others = 0
     try:
-        # lazy=False: the lazy listing fetches the config of each run in a request of its own
-        for listed in wandb.Api(timeout=TIMEOUT_SECONDS).runs(path, per_page=PER_PAGE, lazy=False):
-            run = run_of(listed.config, listed.summary_metrics, f"W&B run {listed.id}")
+        for listed in server.runs(path):
+            run = run_of(listed.config, listed.summary, f"W&B run {listed.id}")
             source.runs += [run] if run else []
             others += run is None
-    except Exception as error:
-        raise RunsError(f"W&B {path}: {_one_line(error)}") from error
+    except server.ServerError as error:
+        raise RunsError(f"W&B {path}: {error}") from error
     if others:
         source.notes.append(f"W&B {path}: {others} run{'s' * (others > 1)} not made by train.py left out")
     return source
@@ -40,8 +36,3 @@ def run_of(config: Mapping[str, Any], summary: Mapping[str, Any], origin: str) -
     started = {key: value for key, value in config.items() if not key.startswith("_")}
     outcome = {key: value for key, value in summary.items() if not key.startswith("_")}
     return from_parts(started, outcome, origin)
-
-
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 300 else text[:297] + "..."
