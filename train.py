@@ -89,6 +89,8 @@ def measure(config: dict[str, Any], task: Task, directory: Path, checkpoint: Pat
     """Seed, build, fit and test."""
     L.seed_everything(config["seed"], workers=True, verbose=False)
     tagger = SequenceTagger(build_stack(config), config["lr"], regression=task.metric.name == "mse")
+    if config["compile"]:
+        training.compile_stack(tagger.stack)
     data, evaluation = data_module(config, task), config["evaluation"]
     protocol = training.Protocol(config["steps"], config["device"], evaluation, task.metric.higher_is_better)
     in_sweep = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN

@@ -56,6 +56,7 @@ class Config(Strict):
     steps: PositiveInt
     batch_size: PositiveInt
     lr: PositiveFloat
+    compile: bool
     evaluation: Evaluation
     outputs: str
     device: Literal["auto", "cpu", "cuda"]

@@ -1,6 +1,8 @@
 """One run's fit and test under Lightning's Trainer, kept lean: per step it adds well under a millisecond."""
 
 import logging
+import os
+import shutil
 import time
 import warnings
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ import lightning as L
 import torch
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.plugins.environments import LightningEnvironment
+from torch import nn
 
 from mingru import result
 from mingru.callbacks import BestWeights, Heartbeat, Resumable, save_weights
@@ -60,6 +63,15 @@ def readable(checkpoint: Path | None) -> Path | None:
         log.warning("%s: cannot be read (%s); the run starts again", checkpoint, type(error).__name__)
         return None
     return checkpoint
+
+
+def compile_stack(stack: nn.Module) -> None:
+    """Compile in place, for sequences of any length; one warning, and nothing else, where torch finds no C++ compiler."""
+    compilers = [name for name in (os.environ.get("CXX"), "g++", "clang++", "cl") if name]
+    if not any(shutil.which(name) for name in compilers):
+        log.warning("compile=true: none of %s is found, so the run goes on uncompiled", ", ".join(compilers))
+        return
+    stack.compile(dynamic=True)
 
 
 def make_trainer(protocol: Protocol, callbacks: list[L.Callback], wandb_run: Any, show_progress: bool) -> L.Trainer:
