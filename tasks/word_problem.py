@@ -1,14 +1,16 @@
 """Word problems: the running product of a stream of group elements, spelled out or behind levels of pairs."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Generator, Tensor
 
 from tasks.algebra import latin
-from tasks.algebra.transitions import Indices, Transitions
+from tasks.algebra.names import named_group
+from tasks.algebra.structure import generating_set
+from tasks.algebra.transitions import Alphabet, Group, Indices, Transitions, check_tokens
 from tasks.base import Batch, accuracy, classes, tokens
 
 
@@ -17,8 +19,12 @@ class WordProblem:
 
         state[t] = table[x[t], state[t-1]]
 
-    With `levels` of hierarchy, 2^levels tokens make one element: neighbours are looked up in the Latin square, left one as the row, level
+    `group` is a name (tasks/algebra/names.py), or a group or automaton itself. `alphabet` restricts the tokens to a list of elements, or
+    to "generators" of the group; token i is then the i-th of them.
+
+    With `levels` of hierarchy, 2^levels tokens make one element: neighbours are looked up in a Latin square, left one as the row, level
     after level. The state changes when an element is complete; until then the target is the previous state, at first the identity.
+    The square is `latin_square`, or drawn with `table_seed` such that it is isotopic to no group.
 
     parity, the group of order 2:  x 1 0 1 1      y 1 1 0 1
     s3_hier, one level:            x 1 5 0 2 1 1  y 0 0 0 5 5 1
@@ -32,19 +38,17 @@ class WordProblem:
     def __init__(
         self,
         name: str,
-        group: Transitions,
-        latin_square: list[list[int]] | None = None,
+        group: Transitions | str,
+        alphabet: list[int] | str | None = None,
         levels: int = 0,
+        latin_square: list[list[int]] | None = None,
+        table_seed: int | None = None,
         bar: float = 0.99,
     ) -> None:
-        if levels < 0 or (levels > 0) != (latin_square is not None):
-            raise ValueError(f"{name}: a Latin square goes with one level of hierarchy or more, got levels={levels}")
-        self.name, self.group, self.levels = name, group, levels
-        self.latin_square = None if latin_square is None else latin.latin_square(latin_square)
-        n_tokens = group.n_tokens
-        if self.latin_square is not None and len(self.latin_square) != n_tokens:
-            raise ValueError(f"{name}: a Latin square of order {len(self.latin_square)} cannot select among {n_tokens} elements")
-        self.inputs, self.targets, self.metric = tokens(n_tokens), classes(group.n_states), accuracy(bar)
+        self.name, self.levels = name, levels
+        self.group = transitions(name, group, alphabet)
+        self.latin_square = hierarchy_square(name, self.group.n_tokens, levels, latin_square, table_seed)
+        self.inputs, self.targets, self.metric = tokens(self.group.n_tokens), classes(self.group.n_states), accuracy(bar)
 
     @property
     def period(self) -> int:
@@ -79,6 +83,7 @@ class WordProblem:
     def oracle(self, batch: Batch) -> Tensor:
         """The definition, one position at a time; `sample` takes a shorter way."""
         words = batch.inputs.cpu().numpy()
+        check_tokens(words, self.inputs.size)
         state = np.zeros(len(words), np.int64)
         states = np.empty_like(words)
         for t in range(words.shape[1]):
@@ -107,17 +112,49 @@ class WordProblem:
     def _distributions(self, length: int) -> Iterator[np.ndarray]:
         """The probability of each state at each position, when tokens are uniform (then so is what a Latin square selects)."""
         self.check_length(length)
-        now = np.zeros(self.group.n_states)
-        now[0] = 1
-        settled = False
+        n_tokens, n_states = self.group.n_tokens, self.group.n_states
+        now, settled = np.eye(1, n_states)[0], False
+        if not isinstance(self.group, Group):
+            moves = self.group.step(np.arange(n_tokens)[:, None], np.arange(n_states)).ravel()
         for t in range(length):
             if (t + 1) % self.period == 0 and not settled:
-                later = self._advance(now)
-                now, settled = later, np.allclose(later, now, rtol=1e-12, atol=0)
+                if isinstance(self.group, Group):
+                    # A whole group takes any distribution to the uniform one.
+                    later, settled = np.full(n_states, 1 / n_states), True
+                else:
+                    later = np.bincount(moves, np.tile(now / n_tokens, n_tokens), n_states)
+                    settled = np.allclose(later, now, rtol=1e-12, atol=0)
+                now = later
             yield now
 
-    def _advance(self, distribution: np.ndarray) -> np.ndarray:
-        states = np.arange(self.group.n_states)
-        n = self.group.n_tokens
-        moved = (np.bincount(self.group.step(x, states), distribution, len(states)) for x in range(n))
-        return sum(moved) / n
+
+def transitions(name: str, group: Transitions | str, alphabet: Sequence[int] | str | None) -> Transitions:
+    """The group of that name, or the group itself, restricted to an alphabet."""
+    try:
+        whole = named_group(group) if isinstance(group, str) else group
+        if alphabet is None:
+            return whole
+        if isinstance(alphabet, str):
+            if alphabet != "generators" or not isinstance(whole, Group):
+                raise ValueError(f"alphabet: null, a list of elements, or the generators of a group are wanted, got {alphabet!r}")
+            alphabet = generating_set(whole)
+        return Alphabet(whole, alphabet)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def hierarchy_square(name: str, order: int, levels: int, given: Sequence[Sequence[int]] | None, table_seed: int | None) -> Indices | None:
+    """The Latin square of a hierarchy, or None without one. ValueError where the settings do not go together."""
+    sources = (given is not None) + (table_seed is not None)
+    if levels < 0 or sources != (levels > 0):
+        wanted = "no latin_square and no table_seed" if levels == 0 else "a latin_square or a table_seed, one of them"
+        raise ValueError(f"{name}: levels={levels} goes with {wanted if levels >= 0 else 'nothing; it is 0 or more'}")
+    if not sources:
+        return None
+    try:
+        square = latin.drawn_square(order, table_seed) if given is None else latin.given_square(given)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if len(square) != order:
+        raise ValueError(f"{name}: a Latin square of order {len(square)} cannot select among {order} elements")
+    return square

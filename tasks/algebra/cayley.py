@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.algebra.transitions import Indices, run_table
+from tasks.algebra.structure import generating_set
+from tasks.algebra.transitions import Group, Indices, run_table
 
 LARGEST_TABLE = 4096
 
@@ -12,7 +13,6 @@ LARGEST_TABLE = 4096
 class CayleyTable:
     """A finite group: table[a, b] is the product ab, in which b acts first. Element 0 is the identity.
 
-    This is the one composition convention of the project: `state = table[x_t, state]`, the new element acts on the left.
     ValueError, naming the entry, element or triple at fault, unless the table is that of a group.
     """
 
@@ -28,6 +28,14 @@ class CayleyTable:
         self.table = square
         self.table.setflags(write=False)
 
+    @classmethod
+    def known(cls, table: Indices) -> "CayleyTable":
+        """Without the checks, for a table worked out from a group."""
+        group = cls.__new__(cls)
+        group.table = table.astype(np.min_scalar_type(len(table) - 1))
+        group.table.setflags(write=False)
+        return group
+
     @property
     def order(self) -> int:
         return len(self.table)
@@ -41,6 +49,29 @@ class CayleyTable:
         return run_table(self.table, tokens)
 
 
+def tabulated(group: Group) -> Group:
+    """The same group as one table, unless it has more than 4,096 elements."""
+    if group.order > LARGEST_TABLE:
+        return group
+    everything = np.arange(group.order)
+    left = [group.step(np.full(group.order, g), everything) for g in generating_set(group)]
+    table = np.zeros((group.order, group.order), np.min_scalar_type(group.order - 1))
+    table[0] = everything
+    reached = everything == 0
+    latest = np.flatnonzero(reached)
+    while not reached.all():
+        found = []
+        for times_g in left:
+            # The row of ga is g times the row of a.
+            new, first = np.unique(times_g[latest], return_index=True)
+            first, new = first[~reached[new]], new[~reached[new]]
+            table[new] = times_g[table[latest[first]]]
+            reached[new] = True
+            found.append(new)
+        latest = np.concatenate(found)
+    return CayleyTable.known(table)
+
+
 def as_square(rows: Sequence[Sequence[int]] | Indices, what: str) -> Indices:
     """A square array of element numbers in the smallest integer type; ValueError where it isn't one, or isn't closed."""
     lengths = {len(row) for row in rows}
@@ -48,14 +79,19 @@ def as_square(rows: Sequence[Sequence[int]] | Indices, what: str) -> Indices:
         raise ValueError(f"{what} has as many columns as rows, got {len(rows)} rows of {sorted(lengths)} entries")
     if len(rows) > LARGEST_TABLE:
         raise ValueError(f"{what} has at most {LARGEST_TABLE} rows, got {len(rows)}")
-    square = np.array([list(row) for row in rows])
-    if not np.issubdtype(square.dtype, np.integer):
-        raise ValueError(f"{what} holds the numbers of its elements, got entries of type {square.dtype}")
-    outside = np.argwhere((square < 0) | (square >= len(square)))
+    return numbered(rows, len(rows), what)
+
+
+def numbered(rows: Sequence[Sequence[int]] | Indices, count: int, what: str) -> Indices:
+    """The rows as an array in the smallest integer type; ValueError unless every entry is a number in 0..count-1."""
+    array = rows.copy() if isinstance(rows, np.ndarray) else np.array([list(row) for row in rows])
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{what} holds the numbers of its elements, got entries of type {array.dtype}")
+    outside = np.argwhere((array < 0) | (array >= count))
     if len(outside):
         a, b = outside[0]
-        raise ValueError(f"{what} is not closed: row {a}, column {b} holds {square[a, b]}, which is outside 0..{len(square) - 1}")
-    return square.astype(np.min_scalar_type(len(square) - 1))
+        raise ValueError(f"{what} is not closed: row {a}, column {b} holds {array[a, b]}, which is outside 0..{count - 1}")
+    return array.astype(np.min_scalar_type(count - 1))
 
 
 def nonassociative_triple(table: Indices) -> tuple[int, int, int] | None:

@@ -1,14 +1,16 @@
 """Latin squares: the exact test for isotopy to a group, against known counts and hand-made isotopes."""
 
+from collections import Counter
 from itertools import permutations, product
 
 import numpy as np
 import pytest
 
 from tasks.algebra.cayley import nonassociative_triple
-from tasks.algebra.cyclic import cyclic_group
-from tasks.algebra.latin import is_isotopic_to_group, is_latin, latin_square, principal_loop_isotope
+from tasks.algebra.latin import drawn_square, is_isotopic_to_group, is_latin, latin_square, principal_loop_isotope, random_square
+from tasks.algebra.metacyclic import cyclic_group
 from tasks.algebra.permutations import symmetric_group
+from tasks.stream import generator
 
 
 def latin_squares(order, reduced):
@@ -81,3 +83,27 @@ def test_a_square_that_repeats_a_symbol_is_refused(rows):
 def test_a_symbol_outside_the_square_is_named():
     with pytest.raises(ValueError, match="a Latin square is not closed: row 1, column 0 holds 2"):
         latin_square([[0, 1], [2, 0]])
+
+
+@pytest.mark.parametrize("order", [5, 6, 7, 12, 24, 60])
+def test_drawn_squares_are_latin_isotopic_to_no_group_and_follow_their_seed(order):
+    squares = [drawn_square(order, seed) for seed in (0, 0, 1)]
+    assert all(is_latin(square) and not is_isotopic_to_group(square) for square in squares)
+    assert (squares[0] == squares[1]).all()
+    assert (squares[0] != squares[2]).any()
+
+
+def test_a_square_of_order_120_can_be_drawn():
+    assert not is_isotopic_to_group(drawn_square(120, 0))
+
+
+def test_every_square_of_order_3_is_drawn_as_often_as_any_other():
+    drawn = Counter(random_square(3, generator("order 3", i)).tobytes() for i in range(2400))
+    assert len(drawn) == 12
+    assert sum((count - 200) ** 2 / 200 for count in drawn.values()) < 31.3  # chi-squared, 11 degrees of freedom, p = .001
+
+
+def test_squares_of_order_5_are_isotopic_to_a_group_as_often_as_counting_says():
+    """6 of 56, all reduced squares standing for equally many; a walk that stops at the first proper square gives .14."""
+    share = np.mean([is_isotopic_to_group(random_square(5, generator("order 5", i))) for i in range(4000)])
+    assert share == pytest.approx(6 / 56, abs=0.015)

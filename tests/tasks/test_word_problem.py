@@ -2,41 +2,30 @@
 
 from itertools import product
 
-import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
 
-from tasks.algebra.cyclic import cyclic_group
-from tasks.algebra.permutations import symmetric_group
-from tasks.algebra.transitions import run_table
+from tasks.algebra.latin import is_isotopic_to_group
+from tasks.algebra.metacyclic import cyclic_group
 from tasks.base import Batch, Task, accuracy, classes, tokens
 from tasks.word_problem import WordProblem
 
 S3 = [(0, 1, 2), (1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1)]
 LATIN = ["345012", "423150", "234501", "012345", "150423", "501234"]
+# A loop that is no group.
+LOOP = [[0, 1, 2, 3, 4], [1, 0, 3, 4, 2], [2, 4, 0, 1, 3], [3, 2, 4, 0, 1], [4, 3, 1, 2, 0]]
 NAMES = ["parity", "s3", "s3_hier"]
 
 
-class FlipFlop:
-    """Keep, set to 0, set to 1: transitions that are no group, whose states are not equally likely."""
-
-    n_tokens, n_states = 3, 2
-    table = np.array([[0, 1], [0, 0], [1, 1]])
-
-    def step(self, token, state):
-        return self.table[token, state]
-
-    def run(self, tokens):
-        return run_table(self.table, tokens)
-
-
-@pytest.fixture(params=[*NAMES, "two_levels", "flip_flop"])
+@pytest.fixture(params=[*NAMES, "two_levels", "flip_flop", "transpositions"])
 def task(request, preset):
+    if request.param == "transpositions":
+        # Even and odd permutations take turns, so that the states never become equally likely.
+        return WordProblem("transpositions", preset("s3").group, [1, 2])
     if request.param == "two_levels":
-        square = [[(2 * row + column) % 5 for column in range(5)] for row in range(5)]
-        return WordProblem("two_levels", cyclic_group(5), square, levels=2)
-    return WordProblem("flip_flop", FlipFlop()) if request.param == "flip_flop" else preset(request.param)
+        return WordProblem("two_levels", cyclic_group(5), levels=2, table_seed=0)
+    return preset(request.param)
 
 
 def after(p, q):
@@ -71,16 +60,27 @@ def test_s3_hier_composes_at_odd_positions_what_two_tokens_select_and_waits_at_e
             assert S3[label] == state
 
 
-def test_two_levels_pair_the_pairs():
-    square = [[(2 * row + column) % 5 for column in range(5)] for row in range(5)]
-    batch = sampled(WordProblem("pairs_of_pairs", cyclic_group(5), square, levels=2))
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_levels_pair_the_pairs(levels):
+    task = WordProblem("nested", "C7", levels=levels, table_seed=3)
+    square = task.latin_square.tolist()
+    batch = sampled(task)
     for word, labels in zip(batch.inputs.tolist(), batch.targets.tolist(), strict=True):
         state = 0
         for t, label in enumerate(labels):
-            if t % 4 == 3:
-                a, b, c, d = word[t - 3 : t + 1]
-                state = (state + 2 * (2 * a + b) + (2 * c + d)) % 5
+            if (t + 1) % 2**levels == 0:
+                spelled = word[t + 1 - 2**levels : t + 1]
+                while len(spelled) > 1:
+                    spelled = [square[spelled[i]][spelled[i + 1]] for i in range(0, len(spelled), 2)]
+                state = (state + spelled[0]) % 7
             assert label == state
+
+
+def test_the_table_seed_is_all_a_drawn_square_depends_on():
+    squares = [WordProblem(name, "S4", levels=1, table_seed=seed).latin_square for name, seed in (("a", 0), ("b", 0), ("a", 1))]
+    assert (squares[0] == squares[1]).all()
+    assert (squares[0] != squares[2]).any()
+    assert not is_isotopic_to_group(squares[0])
 
 
 def test_the_reference_sample_is_reproduced(preset):
@@ -120,7 +120,7 @@ def test_a_batch_is_contiguous_int64_of_the_asked_shape_in_range(task):
 
 
 def test_floors_are_what_counting_every_word_gives(task):
-    length = {2: 8, 3: 6, 5: 4, 6: 4}[task.inputs.size]
+    length = {2: 12, 3: 6, 5: 4, 6: 4}[task.inputs.size]
     words = torch.tensor(list(product(range(task.inputs.size), repeat=length)))
     labels = task.oracle(Batch(words, words))
     counts = torch.stack([(labels == c).sum(0) for c in range(task.targets.size)]).double()
@@ -131,7 +131,7 @@ def test_floors_are_what_counting_every_word_gives(task):
 
 
 def test_a_constant_is_never_better_than_chance_not_even_by_rounding(task):
-    assert all(task.constant(length) <= task.chance(length) for length in range(4, 400, 4))
+    assert all(task.constant(length) <= task.chance(length) for length in range(4, 400, 12))
 
 
 @pytest.mark.parametrize(("name", "chance"), [("parity", 1 / 2), ("s3", 1 / 6), ("s3_hier", 0.1797)])
@@ -179,18 +179,44 @@ def test_an_empty_batch_is_refused(task):
 
 
 @pytest.mark.parametrize(
-    ("square", "levels", "message"),
+    ("group", "settings", "message"),
     [
-        (None, 1, "a Latin square goes with one level"),
-        ([[0, 1], [1, 0]], 0, "a Latin square goes with one level"),
-        (None, -1, "got levels=-1"),
-        ([[0, 1], [1, 0]], 1, "order 2 cannot select among 6 elements"),
-        ([[0, 1], [0, 1]], 1, "not a Latin square"),
+        ("S3", {"levels": 1}, "levels=1 goes with a latin_square or a table_seed, one of them"),
+        ("S3", {"levels": 1, "latin_square": LOOP, "table_seed": 0}, "levels=1 goes with a latin_square or a table_seed, one of them"),
+        ("S3", {"latin_square": LOOP}, "levels=0 goes with no latin_square and no table_seed"),
+        ("S3", {"table_seed": 0}, "levels=0 goes with no latin_square and no table_seed"),
+        ("S3", {"levels": -1, "table_seed": 0}, "levels=-1 goes with nothing; it is 0 or more"),
+        ("S3", {"levels": 1, "latin_square": LOOP}, "a Latin square of order 5 cannot select among 6 elements"),
+        ("S3", {"levels": 1, "latin_square": [[0, 1], [0, 1]]}, "not a Latin square"),
+        ("C2", {"levels": 1, "latin_square": [[0, 1], [1, 0]]}, "every Latin square of order 2 is isotopic to a group"),
+        ("C4", {"levels": 1, "table_seed": 0}, "every Latin square of order 4 is isotopic to a group; a hierarchy needs order 5 or more"),
+        ("C5", {"levels": 1, "latin_square": cyclic_group(5).table}, "this Latin square is isotopic to a group"),
+        ("C121", {"levels": 1, "table_seed": 0}, "drawn up to order 120, got 121; give one instead"),
+        ("S3", {"alphabet": [0, 6]}, r"alphabet: 6 is outside the tokens 0\.\.5"),
+        ("S3", {"alphabet": [1, 1]}, r"each listed once, is wanted, got \[1, 1\]"),
+        ("S3", {"alphabet": []}, r"one token or more, each listed once, is wanted, got \[\]"),
+        ("S3", {"alphabet": "all"}, "or the generators of a group are wanted, got 'all'"),
     ],
 )
-def test_a_hierarchy_that_does_not_fit_is_refused(square, levels, message):
-    with pytest.raises(ValueError, match=message):
-        WordProblem("wrong", symmetric_group(3), square, levels)
+def test_settings_that_do_not_fit_are_one_line(group, settings, message):
+    with pytest.raises(ValueError, match=f"^wrong: .*{message}") as error:
+        WordProblem("wrong", group, **settings)
+    assert "\n" not in str(error.value)
+
+
+def test_a_token_out_of_range_is_named(preset):
+    for task, word in ((preset("s3"), [[0, 6]]), (preset("s3_hier"), [[-1, 0]])):
+        with pytest.raises(ValueError, match=rf"token {min(word[0]) or 6} is outside 0\.\.5"):
+            task.oracle(Batch(torch.tensor(word), torch.empty(0)))
+
+
+@pytest.mark.parametrize(("alphabet", "elements"), [([3, 1], [3, 1]), ("generators", [1, 2])])
+def test_an_alphabet_restricts_the_tokens_and_keeps_the_states(preset, alphabet, elements):
+    task = WordProblem("some", preset("s3").group, alphabet)
+    assert (task.inputs, task.targets) == (tokens(2), classes(6))
+    batch = sampled(task)
+    named = torch.tensor(elements)[batch.inputs]
+    assert torch.equal(preset("s3").oracle(Batch(named, named)), batch.targets)
 
 
 def test_default_extractors_are_none_for_flat_tasks_and_signed_for_the_hierarchy(task_folder):
