@@ -69,7 +69,7 @@ class Task(Protocol):
 
     `sample` draws from its generator only and is a pure function of the generator's state. `chance` and `constant` are in the unit
     of the metric: the mean over scored positions of the best score possible without looking at the input, and the best single
-    answer given at all of them.
+    answer given at all of them. A task may have more than this: `Splits` and `Finite`, below.
     """
 
     name: str
@@ -87,11 +87,34 @@ class Task(Protocol):
     def chance(self, length: int) -> float: ...
 
     def position_chance(self, length: int) -> Tensor:
-        """Chance at each position: (T,), float64."""
+        """Chance at each target: (T,), or (1,) with the head `last`; float64, and NaN where nothing is ever scored."""
         ...
 
     def constant(self, length: int) -> float: ...
 
     def oracle(self, batch: Batch) -> Tensor:
-        """The targets as they follow from `batch.inputs` alone."""
+        """The targets as they follow from `batch.inputs` and `batch.delta_t`; `batch.targets` tells at most where to answer."""
         ...
+
+
+Split = Literal["train", "validation", "fresh", "test"]
+
+
+@runtime_checkable
+class Splits(Protocol):
+    """A task that is not the same in every split: its data are divided among them, or it scores more positions in training."""
+
+    def split(self, name: Split) -> Task: ...
+
+
+@runtime_checkable
+class Finite(Protocol):
+    """A task, or a split of one, with so many sequences and no more."""
+
+    def examples(self, length: int) -> Batch:
+        """All of them, in an order that never changes."""
+        ...
+
+
+def of_split(task: Task, name: Split) -> Task:
+    return task.split(name) if isinstance(task, Splits) else task

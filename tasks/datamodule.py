@@ -1,33 +1,75 @@
 """Batches by number: a task's streams as Lightning data loaders."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import torch
 from lightning import LightningDataModule
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from tasks.base import Batch, Task
+from tasks.base import Batch, Finite, Split, Task, of_split
 from tasks.stream import generator
 
 # Sequences drawn at a time for an evaluation, whatever the number asked for: more sequences extend the same list.
 EVALUATION_BATCH = 128
 
 
-class TrainBatches(Dataset[Batch]):
-    """Batch `index` of run `seed`: a function of (task, "train", seed, index)."""
+def rows(batch: Batch, chosen: Tensor | slice) -> Batch:
+    return Batch(*(None if field is None else field[chosen] for field in batch))
 
-    def __init__(self, task: Task, seed: int, length: int, batch_size: int) -> None:
-        self.task, self.seed, self.length, self.batch_size = task, seed, length, batch_size
+
+class TrainBatches(Dataset[Batch]):
+    """Batch `index` of run `seed`: a function of (task, "train", seed, index).
+
+    With `limit`, or for a task of so many sequences, the batches go through the same sequences again and again, in a new order each time,
+    and a batch may span two rounds. With `limit` these are the first ones of the unlimited stream.
+    """
+
+    def __init__(self, task: Task, seed: int, length: int, batch_size: int, limit: int | None = None) -> None:
+        if limit is not None and limit < 1:
+            raise ValueError(f"a limited training set has 1 sequence or more, got {limit}")
+        self.task, self.seed, self.length, self.batch_size, self.limit = of_split(task, "train"), seed, length, batch_size, limit
+        self._orders: dict[int, Tensor] = {}
 
     def __getitem__(self, index: int) -> Batch:
+        if self.limit is None and not isinstance(self.task, Finite):
+            return self._streamed(index)
+        return rows(self._sequences, self._order(index))
+
+    def _streamed(self, index: int) -> Batch:
         return self.task.sample(generator(self.task.name, "train", self.seed, index), self.batch_size, self.length)
+
+    @cached_property
+    def _sequences(self) -> Batch:
+        if isinstance(self.task, Finite):
+            return rows(self.task.examples(self.length), slice(self.limit))
+        batches = [self._streamed(index) for index in range(-(-self.limit // self.batch_size))]
+        whole = Batch(*(None if fields[0] is None else torch.cat(fields) for fields in zip(*batches, strict=True)))
+        return rows(whole, slice(self.limit))
+
+    def _order(self, index: int) -> Tensor:
+        """Which sequences batch `index` has."""
+        count = len(self._sequences.inputs)
+        place = torch.arange(index * self.batch_size, (index + 1) * self.batch_size)
+        rounds = range(int(place[0]) // count, int(place[-1]) // count + 1)
+        self._orders = {r: self._orders[r] if r in self._orders else self._shuffled(count, r) for r in rounds}
+        return torch.cat([self._orders[r] for r in rounds])[place - rounds[0] * count]
+
+    def _shuffled(self, count: int, round_number: int) -> Tensor:
+        return torch.randperm(count, generator=generator(self.task.name, "shuffle", self.seed, round_number))
 
 
 class EvaluationBatches(Dataset[Batch]):
-    """Batch `index` of a split at one length: a function of (task, split, length, index), the same for every run of the task."""
+    """Batch `index` of a split at one length: a function of (task, split, length, index), the same for every run of the task.
 
-    def __init__(self, task: Task, split: str, length: int, sequences: int) -> None:
-        self.task, self.split, self.length, self.sequences = task, split, length, sequences
+    A task of so many sequences gives its first ones, and no more than it has.
+    """
+
+    def __init__(self, task: Task, split: Split, length: int, sequences: int) -> None:
+        self.task, self.split, self.length = of_split(task, split), split, length
+        self._all = self.task.examples(length) if isinstance(self.task, Finite) else None
+        self.sequences = sequences if self._all is None else min(sequences, len(self._all.inputs))
 
     def __len__(self) -> int:
         return -(-self.sequences // EVALUATION_BATCH)
@@ -35,9 +77,11 @@ class EvaluationBatches(Dataset[Batch]):
     def __getitem__(self, index: int) -> Batch:
         if not 0 <= index < len(self):
             raise IndexError(f"{self.split}: batch {index} of {len(self)}")
+        first, last = index * EVALUATION_BATCH, min((index + 1) * EVALUATION_BATCH, self.sequences)
+        if self._all is not None:
+            return rows(self._all, slice(first, last))
         whole = self.task.sample(generator(self.task.name, self.split, self.length, index), EVALUATION_BATCH, self.length)
-        wanted = min(EVALUATION_BATCH, self.sequences - index * EVALUATION_BATCH)
-        return Batch(*(None if field is None else field[:wanted] for field in whole))
+        return rows(whole, slice(last - first))
 
 
 class _Steps(Sampler[int]):
@@ -52,6 +96,8 @@ class _Steps(Sampler[int]):
 
 class StreamDataModule(LightningDataModule):
     """Training batches 0..steps-1 at `length`, validation at `select_length`, tests at each of `lengths`.
+
+    `train_sequences` limits the training set to that many sequences, reshuffled each time they are through.
 
     A batch is made from its number alone (tasks/stream.py), so the worker count, a resume and other uses of random numbers change
     nothing. Training goes on from the trainer's global step.
@@ -70,6 +116,7 @@ class StreamDataModule(LightningDataModule):
         lengths: Sequence[int],
         sequences: int,
         num_workers: int = 0,
+        train_sequences: int | None = None,
     ) -> None:
         super().__init__()
         for each in (length, select_length, *lengths):
@@ -77,10 +124,11 @@ class StreamDataModule(LightningDataModule):
         self.task, self.seed, self.length, self.batch_size, self.steps = task, seed, length, batch_size, steps
         self.select_length, self.select_sequences = select_length, select_sequences
         self.lengths, self.sequences, self.num_workers = tuple(lengths), sequences, num_workers
+        self.train_sequences = train_sequences
 
     def train_dataloader(self) -> DataLoader[Batch]:
         start = self.trainer.global_step if self.trainer else 0
-        batches = TrainBatches(self.task, self.seed, self.length, self.batch_size)
+        batches = TrainBatches(self.task, self.seed, self.length, self.batch_size, self.train_sequences)
         return self._loader(batches, _Steps(start, self.steps))
 
     def val_dataloader(self) -> DataLoader[Batch]:
@@ -90,7 +138,7 @@ class StreamDataModule(LightningDataModule):
         """One loader per length, in the order of `lengths`."""
         return [self.loader("test", length, self.sequences) for length in self.lengths]
 
-    def loader(self, split: str, length: int, sequences: int) -> DataLoader[Batch]:
+    def loader(self, split: Split, length: int, sequences: int) -> DataLoader[Batch]:
         """The first `sequences` sequences of an evaluation split, in batches of at most 128."""
         return self._loader(EvaluationBatches(self.task, split, length, sequences))
 

@@ -6,8 +6,8 @@ import lightning as L
 import pytest
 import torch
 
-from tasks.base import Batch, Task, mse, vectors
-from tasks.datamodule import EvaluationBatches, StreamDataModule
+from tasks.base import Batch, Task, accuracy, classes, mse, tokens, vectors
+from tasks.datamodule import EvaluationBatches, StreamDataModule, TrainBatches
 
 SETTINGS = {
     "seed": 3,
@@ -166,3 +166,69 @@ def test_splits_and_lengths_are_different_lists(task):
 def test_a_length_that_the_task_cannot_have_is_refused_before_anything_is_drawn(preset, key):
     with pytest.raises(ValueError, match="s3_hier: length 7 is not a multiple of 2 tokens; nearest valid: 6 and 8"):
         StreamDataModule(preset("s3_hier"), **{**SETTINGS, key: [8, 7] if key == "lengths" else 7})
+
+
+def sequences(batches):
+    return [row for batch in batches for row in map(tuple, batch.inputs.tolist())]
+
+
+@pytest.mark.parametrize("limit", [10, 100, 250])
+def test_a_limited_training_set_is_the_first_sequences_of_the_stream_in_a_new_order_each_round(preset, limit):
+    task = preset("s3")
+    stream = TrainBatches(task, 5, 16, 32)
+    first = sequences(stream[i] for i in range(8))[:limit]
+    batches = TrainBatches(task, 5, 16, 32, limit)
+    drawn = sequences(batches[i] for i in range(-(-3 * limit // 32)))
+    rounds = [drawn[i * limit : (i + 1) * limit] for i in range(3)]
+    assert all(sorted(each) == sorted(first) for each in rounds)
+    assert rounds[0] != rounds[1] != rounds[2]
+    assert all(torch.equal(batches[i].targets, task.oracle(batches[i])) for i in (0, 7))
+
+
+def test_a_batch_of_a_limited_set_depends_on_its_number_alone(preset):
+    one, other = (TrainBatches(preset("s3"), 0, 16, 32, 100) for _ in range(2))
+    for index in (7, 0, 31, 2):
+        assert equal(one[index], other[index])
+    [other[i] for i in range(20)]
+    assert equal(one[9], other[9])
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+def test_a_limited_set_reaches_a_trainer_and_workers_and_seeds_of_its_own(preset):
+    build = [
+        StreamDataModule(preset("s3"), **{**SETTINGS, "seed": seed}, train_sequences=6, num_workers=n)
+        for seed, n in ((3, 0), (3, 2), (4, 0))
+    ]
+    alone, helped, other = (list(data.train_dataloader()) for data in build)
+    assert all_equal(alone, helped)
+    assert len(set(sequences(alone))) == 6
+    assert set(sequences(alone)).isdisjoint(sequences(other))
+    with pytest.raises(ValueError, match="1 sequence or more, got 0"):
+        TrainBatches(preset("s3"), 0, 16, 32, 0)
+
+
+class Deck:
+    """Forty numbered cards, twenty of them to train on; the answer is the card."""
+
+    name, inputs, targets, head, metric = "deck", tokens(40), classes(40), "per_position", accuracy(0.99)
+
+    def __init__(self, split="test"):
+        first, last = {"train": (0, 20), "validation": (20, 25), "fresh": (25, 30), "test": (30, 40)}[split]
+        self.cards = torch.arange(first, last)
+
+    def split(self, name):
+        return Deck(name)
+
+    def examples(self, length):
+        cards = self.cards[:, None].expand(-1, length)
+        return Batch(cards, cards)
+
+
+def test_a_task_of_so_many_sequences_is_trained_on_in_rounds_and_evaluated_once_each():
+    batches = TrainBatches(Deck(), 0, 1, 8)
+    drawn = torch.cat([batches[i].inputs[:, 0] for i in range(5)]).tolist()
+    assert sorted(drawn[:20]) == sorted(drawn[20:]) == list(range(20))
+    assert drawn[:20] != drawn[20:]
+    for split, first, last in (("validation", 20, 25), ("fresh", 25, 30), ("test", 30, 40)):
+        evaluation = EvaluationBatches(Deck(), split, 1, 8)
+        assert [batch.inputs[:, 0].tolist() for batch in evaluation] == [list(range(first, min(last, first + 8)))]
