@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from mingru.report import contents, families, fit_rate, frame, looks, table
+from mingru.report import assemble, table
 from mingru.report.runs import compare, local, wandb_api, wandb_files
 from mingru.report.runs.record import RunsError, Source
+
+CLEAR = "\x1b[2J\x1b[H"
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -23,11 +26,17 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--baseline", metavar="MIXER", help="compare every mixer with this one (default: all pairs)")
     parser.add_argument("--pool", action="store_true", help="count runs of different code, torch and devices together")
     parser.add_argument("--check", action="store_true", help="compare W&B's runs with those in --outputs and name every difference")
-    parser.add_argument("--full", action="store_true", help="print the sensitivity tables too, as the file has them")
+    parser.add_argument("--full", action="store_true", help="print the sensitivity tables too, as the files have them")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the Markdown (default: DIR/report/report.md)")
+    parser.add_argument(
+        "--pictures", action=argparse.BooleanOptionalAction, help=f"draw the pictures (default: up to {assemble.MOST_DRAWN:,} runs)"
+    )
+    parser.add_argument("--watch", type=int, nargs="?", const=10, metavar="SECONDS", help="report again every SECONDS (10), until Ctrl-C")
     options = parser.parse_args(argv)
     if options.check and not (options.wandb or options.wandb_files):
         parser.error("--check needs --wandb or --wandb-files: it compares them with --outputs")
+    if options.watch is not None and options.watch < 1:
+        parser.error(f"--watch {options.watch}: at least one second is wanted")
     return options
 
 
@@ -49,25 +58,35 @@ def check(options: argparse.Namespace) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
+    folder = options.outputs / "report"
+    request = assemble.Request(
+        folder, options.out or folder / "report.md", options.baseline, options.pool, options.pictures, options.watch or 0
+    )
     source = read(options)
-    if not source.runs:
-        raise RunsError(f"{source.name}: no runs found" + "".join(f"; {note}" for note in source.notes))
-    runs = frame.tabulate(source.runs, options.pool)
-    found = families.families(fit_rate.fit_rates(runs), runs, options.baseline)
-    place = options.outputs / "report"
-    document = contents.contents(source, runs, found, looks.load(place / "looks.jsonl"))
+    document = assemble.report(source, request)
     print(table.markdown(document, options.full))
-    file = options.out or place / "report.md"
-    table.write(table.markdown(document), file)
-    looks.record(place / "looks.jsonl", found)
-    print(f"{source.name}: report written to {file}")
+    print(f"{source.name}: report written to {request.markdown} and {folder / 'index.html'}")
     return 0
+
+
+def watch(options: argparse.Namespace) -> int:
+    """Report again and again; runs that are not there yet are waited for."""
+    try:
+        while True:
+            print(CLEAR if sys.stdout.isatty() else "", end="")
+            try:
+                report(options)
+            except RunsError as error:
+                print(f"report.py: {error}", file=sys.stderr)
+            time.sleep(options.watch)
+    except KeyboardInterrupt:
+        return 0
 
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     try:
-        return check(options) if options.check else report(options)
+        return check(options) if options.check else watch(options) if options.watch else report(options)
     except (RunsError, ValueError, OSError) as error:
         print(f"report.py: {error}", file=sys.stderr)
         return 1

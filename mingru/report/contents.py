@@ -5,22 +5,27 @@ from __future__ import annotations
 import pandas as pd
 
 from mingru.report import fit_rate
-from mingru.report.document import Document, Section
+from mingru.report.document import Document, Section, Table, columns
 from mingru.report.families import Family
 from mingru.report.looks import Look, seen_before
-from mingru.report.numbers import plural
+from mingru.report.numbers import fraction, interval, plural
 from mingru.report.runs.record import Source
 from mingru.report.sections import comparisons, counts, seeds, sensitivity
 
 
-def contents(source: Source, runs: pd.DataFrame, found: list[Family], looks: list[Look] | None = None) -> Document:
-    """The whole report on `runs`, cut into the families `found`; `looks` are earlier readings."""
-    sections = [section for family in found for section in family_sections(family, looks or [])]
-    return Document("Fit rates", [*_summary(runs, found), *_problems(source, runs)], sections)
+def contents(source: Source, runs: pd.DataFrame, found: list[Family], looks: list[Look] | None = None, withheld: bool = False) -> Document:
+    """The whole report on `runs`, cut into the families `found`; `looks` are earlier readings, `withheld` leaves comparisons out."""
+    sections = [section for family in found for section in family_sections(family, looks or [], withheld)]
+    return Document("Fit rates", [*_counts(runs, found), *_problems(source, runs)], summary(found), sections)
 
 
-def family_sections(family: Family, looks: list[Look]) -> list[Section]:
+def family_sections(family: Family, looks: list[Look], withheld: bool) -> list[Section]:
     compared = len(family.cells) > 1 or family.baseline_missing
+    if compared and withheld:
+        hidden = Section(
+            f"{family.title}: comparisons", ["Withheld while watching: reading p-values as seeds come in is what spoils them."]
+        )
+        return [counts.section(family), hidden, seeds.section(family)]
     seen = seen_before(looks, family)
     return [
         counts.section(family),
@@ -30,7 +35,22 @@ def family_sections(family: Family, looks: list[Look]) -> list[Section]:
     ]
 
 
-def _summary(runs: pd.DataFrame, found: list[Family]) -> list[str]:
+def summary(found: list[Family]) -> Table:
+    """Every cell of every family in one table."""
+    rows = []
+    for family in found:
+        longest = max((n for scores in family.cells["scores"] for n in scores), default=None)
+        for cell in family.cells.itertuples():
+            fits = f"{cell.fits}/{cell.n}" if cell.n else "no data"
+            lost = str(cell.failed + cell.missing)
+            best = cell.scores.get(longest)
+            rows.append([family.title, cell.label, fits, interval(cell.low, cell.high), lost, str(longest or "-"), fraction(best)])
+    headers, numeric = columns("task and length", "mixer", ">fits", ">95 % interval", ">lost", ">longest", ">mean score there")
+    caption = "All cells: fits of counted runs, runs that failed or are missing, mean score at the longest test length."
+    return Table("summary", caption, headers, rows, numeric)
+
+
+def _counts(runs: pd.DataFrame, found: list[Family]) -> list[str]:
     current = runs[~runs["superseded"]]
     status = current["status"].value_counts()
     kinds = ", ".join(f"{status[kind]} {kind}" for kind in ("finished", "diverged", "failed", "missing") if kind in status)

@@ -28,8 +28,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
+    """`summary` is one table over all families, for whoever reads no further."""
+
     title: str
     lines: list[str]
+    summary: Table
     sections: list[Section]
 
 

@@ -51,7 +51,15 @@ def config(mixer: str = "givens", task: str = "s3_hier", seed: int = 0, **change
         "threads": 1,
         "rerun": None,
         "fail_fast": False,
-        "logger": {"kind": "wandb", "project": "mingru", "entity": None, "mode": "offline", "init_seconds": 10, "finish_seconds": 10},
+        "logger": {
+            "kind": "wandb",
+            "project": "mingru",
+            "entity": None,
+            "mode": "offline",
+            "init_seconds": 10,
+            "finish_seconds": 10,
+            "retry_seconds": 60,
+        },
         **changes,
     }
 

@@ -64,10 +64,10 @@ def sweep(outputs, mixer, fits, seeds, **changes):
 def test_the_report_marks_p_values_of_cells_that_grew(tmp_path, capsys):
     sweep(tmp_path, "givens", 25, range(12))
     sweep(tmp_path, "log", 0, range(12))
-    main(["--outputs", str(tmp_path)])
+    main(["--no-pictures", "--outputs", str(tmp_path)])
     assert "~" not in capsys.readouterr().out
     sweep(tmp_path, "givens", 25, range(12, 36))
-    main(["--outputs", str(tmp_path)])
+    main(["--no-pictures", "--outputs", str(tmp_path)])
     text = capsys.readouterr().out
     assert "Seeds were added after a report was read (givens at 12 runs)" in " ".join(text.split())
     assert "~ |" in text
@@ -78,7 +78,7 @@ def test_the_report_marks_p_values_of_cells_that_grew(tmp_path, capsys):
 def test_a_sweep_that_stops_when_significant_is_judged_by_the_sequential_p(tmp_path, capsys):
     sweep(tmp_path, "givens", 9, range(9), stop="significant")
     sweep(tmp_path, "log", 0, range(9), stop="significant")
-    main(["--outputs", str(tmp_path)])
+    main(["--no-pictures", "--outputs", str(tmp_path)])
     text = capsys.readouterr().out
     assert "sequential p" in text
     assert "because the sweep was told to stop when significant" in " ".join(text.split())

@@ -23,7 +23,7 @@ def sweep(outputs, mixer, fits, n, **changes):
 
 
 def shown(capsys, *options):
-    assert main([str(option) for option in options]) == 0
+    assert main(["--no-pictures", *(str(option) for option in options)]) == 0
     return capsys.readouterr().out
 
 
@@ -123,7 +123,7 @@ def test_check_without_a_second_source_is_refused(capsys):
 
 def test_the_report_starts_without_torch(outputs):
     code = (
-        "import sys, runpy; sys.argv = ['report.py', '--outputs', sys.argv[1]]\n"
+        "import sys, runpy; sys.argv = ['report.py', '--no-pictures', '--outputs', sys.argv[1]]\n"
         "try: runpy.run_path('scripts/report.py', run_name='__main__')\n"
         "except SystemExit as end: assert end.code == 0\n"
         "bad = {'torch', 'lightning', 'hydra', 'wandb'} & set(sys.modules)\n"

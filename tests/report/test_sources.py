@@ -133,7 +133,7 @@ def published(service, repeat=1):
 
 def report(service, *options):
     environment = {**os.environ, "WANDB_MODE": "online", **service.environment}
-    command = [sys.executable, "scripts/report.py", "--wandb", "lab/mingru", *options]
+    command = [sys.executable, "scripts/report.py", "--no-pictures", "--wandb", "lab/mingru", *options]
     return subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 

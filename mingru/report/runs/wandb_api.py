@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from mingru.report.runs.record import Run, RunsError, Source, from_parts
-from mingru.tracking import server
 
 
 def read(path: str) -> Source:
@@ -15,6 +14,9 @@ def read(path: str) -> Source:
     Raises RunsError when the service cannot be reached, refuses the key, knows no such project, or stops answering before the last page:
     a table of some of the runs would look like one of all of them.
     """
+    # imported here: a report on run folders starts without wandb and hydra
+    from mingru.tracking import server
+
     source = Source(f"W&B {path}", [])
     others = 0
     try:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from mingru.report.runs.record import RunsError, Source
 from mingru.report.runs.wandb_api import run_of
-from mingru.tracking import transaction_log
-from mingru.tracking.transaction_log import TransactionLog
 
 
 def read(folder: Path) -> Source:
@@ -18,6 +16,9 @@ def read(folder: Path) -> Source:
     before its config was written holds no run; it is named in a note.
     Raises RunsError when `folder` is not a folder.
     """
+    # imported here: a report on run folders starts without wandb and hydra
+    from mingru.tracking import transaction_log
+
     if not folder.is_dir():
         raise RunsError(f"{folder}: no such folder")
     # latest-run is a link to one of the other folders
@@ -25,7 +26,7 @@ def read(folder: Path) -> Source:
     source = Source(f"W&B files under {folder}", [])
     with ThreadPoolExecutor(8) as pool:
         files = list(pool.map(transaction_log.read, paths))
-    runs: dict[str, TransactionLog] = {}
+    runs: dict[str, transaction_log.TransactionLog] = {}
     for file in sorted(files, key=lambda file: (file.started, str(file.path))):
         if file.run_id is None or not file.config:
             source.notes.append(f"{file.path}: ends before the run's config, so it cannot be told which run it is")

@@ -49,16 +49,18 @@ def _steps(family: Family) -> Table:
     for cell in family.cells.itertuples():
         curve = kaplan_meier(family.runs[cell.label])
         if curve.n:
-            rows.append([cell.label, f"{curve.events}/{curve.n}", _step(curve.median), f"{_step(curve.low)} to {_step(curve.high)}"])
+            rows.append([cell.label, f"{curve.events}/{curve.n}", _step(curve.median), _steps_between(curve.low, curve.high)])
     headers, numeric = columns("mixer", ">ever at the bar", ">median steps", ">95 % interval")
     caption = "Kaplan-Meier estimate of the steps to the first validation at the bar; a run that never gets there is censored."
     return Table("steps", caption, headers, rows, numeric)
 
 
+def _steps_between(low: float, high: float) -> str:
+    return "-" if low != low else f"{_step(low)} to {_step(high)}"
+
+
 def _step(value: float) -> str:
-    if value != value:
-        return "-"
-    return "not reached" if value == float("inf") else f"{value:,.0f}"
+    return "-" if value != value else "not reached" if value == float("inf") else f"{value:,.0f}"
 
 
 def _retries(family: Family) -> Table:
