@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import wandb
 from mingru import tracking
 from mingru.report import contents, frame, table
 from mingru.report.families import families
@@ -60,18 +61,20 @@ def unplaced(shown: str, origin: str) -> str:
 def wandb_folder(tmp_path_factory):
     """Offline files written by the real client through the code that training uses."""
     place = tmp_path_factory.mktemp("wandb")
-    for record, ending in records():
-        with_wandb(place, record, ending)
+    with_wandb(place, *records())
     return place
 
 
-def with_wandb(place, record, ending):
-    run = tracking.start(record["config"], record, place)
-    if ending is not None and ending["status"] == "failed":
-        run.summary.update(ending)
-    elif ending is not None:
-        tracking.summarise(run, {**record, **ending}, record)
-    run.finish(exit_code=int(ending is None or ending["status"] == "failed"))
+def with_wandb(place, *runs):
+    """Record (record, ending) pairs, and wait until every file is whole: `finish` returns before its file is closed."""
+    for record, ending in runs:
+        run = tracking.start(record["config"], record, place)
+        if ending is not None and ending["status"] == "failed":
+            run.summary.update(ending)
+        elif ending is not None:
+            tracking.summarise(run, {**record, **ending}, record)
+        run.finish(exit_code=int(ending is None or ending["status"] == "failed"))
+    wandb.teardown()
 
 
 def test_offline_files_give_the_same_table_as_the_folders(outputs, wandb_folder):
@@ -82,8 +85,7 @@ def test_offline_files_give_the_same_table_as_the_folders(outputs, wandb_folder)
 
 
 def test_the_folders_of_a_sweep_hold_its_offline_files(outputs):
-    record, ending = next(records())
-    with_wandb(next(outputs.glob("s3_hier/*/s0")), record, ending)
+    with_wandb(next(outputs.glob("s3_hier/*/s0")), next(records()))
     assert len(wandb_files.read(outputs).runs) == 1
     assert len(local.read(outputs).runs) == 6
 
@@ -111,8 +113,8 @@ def test_a_run_with_two_offline_files_is_one_run(wandb_folder, tmp_path):
     record, ending = next(records())
     place = tmp_path / "resumed"
     place.mkdir()
-    with_wandb(place, record, None)
-    with_wandb(place, record, ending)
+    with_wandb(place, (record, None))
+    with_wandb(place, (record, ending))
     (run,) = wandb_files.read(place).runs
     assert run.status == "finished"
 
