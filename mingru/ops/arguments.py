@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-HALF = (torch.float16, torch.bfloat16)
-WIDE = (torch.float32, torch.float64)
+WIDE = {torch.float32, torch.float64}
+FLOATS = WIDE | {torch.float16, torch.bfloat16}
 
 
 def checked(op: str, arguments: dict[str, tuple[Tensor | None, str]]) -> list[Tensor]:
@@ -29,14 +29,13 @@ def checked(op: str, arguments: dict[str, tuple[Tensor | None, str]]) -> list[Te
 
 
 def _dtype(op: str, given: dict[str, Tensor]) -> torch.dtype:
-    for name, tensor in given.items():
-        if tensor.dtype not in HALF + WIDE:
-            raise ValueError(f"{op}: {name} is {tensor.dtype}, wanted float32, float64, bfloat16 or float16")
-    wide = {tensor.dtype for tensor in given.values() if tensor.dtype in WIDE}
-    if torch.float64 in wide and any(tensor.dtype != torch.float64 for tensor in given.values()):
-        came = ", ".join(f"{name} {tensor.dtype}" for name, tensor in given.items())
-        raise ValueError(f"{op}: got {came}; wanted all of them float64, or none")
-    return torch.float64 if torch.float64 in wide else torch.float32
+    dtypes = {tensor.dtype for tensor in given.values()}
+    if len(dtypes) == 1 and dtypes <= WIDE:
+        return dtypes.pop()
+    if dtypes <= FLOATS and torch.float64 not in dtypes:
+        return torch.float32
+    came = ", ".join(f"{name} {tensor.dtype}" for name, tensor in given.items())
+    raise ValueError(f"{op}: got {came}; wanted all of them float64, or each of them float32, bfloat16 or float16")
 
 
 def _check_device(op: str, given: dict[str, Tensor]) -> None:

@@ -8,9 +8,9 @@ README.md derives it.
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu_kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.cpu.lanes import LANES, load, spread, store, total
 from mingru.ops.delta_scan import CHUNK
-from mingru.ops.lanes import LANES, load, spread, store, total
 
 
 @jit

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu_kernel import Kernel, element, jit, packed, place
+from mingru.ops.cpu.kernel import Kernel, element, jit, packed, place
 
 # Channels handled together: wide enough for vector code, narrow enough that one sequence can occupy several threads.
 STRETCH = 64

@@ -1,209 +1,121 @@
-"""One pass over t for LANES sequences (a sequence is one block of one batch entry) side by side.
+"""One pass over t for TILE sequences (a sequence is one block of one batch entry) side by side.
 
-A tile has one number per sequence in each row, so that a rotation is a loop over neighbouring numbers. The rows of a
-state tile are the even entries of the block, then the odd ones: an even round turns row p against row K/2 + p, an odd
-round row K/2 + p against row p + 1, and its last plane wraps around to row 0. README.md derives the backward pass.
+A rotation is then a loop over a row of neighbouring numbers. README.md derives the backward pass.
 """
 
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu_kernel import Kernel, after, element, jit, packed, place, prefetch
-from mingru.ops.sine_cosine import sine_cosine
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.cpu.lanes import LANES, load, store
+from mingru.ops.cpu.sine_cosine import sine_cosine
+from mingru.ops.cpu.tiles import add, decayed, decayed_back, read, spot, write, zero
 
-# Loops long enough for vector registers, tiles small enough for the first cache.
-LANES = 64
-
-
-@jit
-def _read(source, spot, t, shape, tile, like):
-    """Fill a tile from token t: first every `apart`-th column of the source, then the ones after these, and so on.
-
-    Starts to load token t + `ahead` too: the pieces are too short for the processor to see where they lead.
-    """
-    first, lanes, blocks, ahead = spot
-    rows, apart, stride = shape
-    b, n = first // blocks, first % blocks
-    for lane in range(lanes):
-        values = element(source[0], b * source[1] + t * source[2] + n * stride, like)
-        prefetch(after(values, ahead * source[2]))
-        for start in range(apart):
-            column = after(tile, start * rows * lanes + lane)
-            for p in range(rows):
-                column[p * lanes] = values[p * apart + start]
-        n += 1
-        if n == blocks:
-            b, n = b + 1, 0
+# Long enough rows to be worth a loop, tiles small enough for the first cache.
+TILE = 64
 
 
 @jit
-def _write(target, spot, t, shape, tile, like):
-    """The reverse of _read."""
-    first, lanes, blocks, ahead = spot
-    rows, apart, stride = shape
-    b, n = first // blocks, first % blocks
-    for lane in range(lanes):
-        values = element(target[0], b * target[1] + t * target[2] + n * stride, like)
-        prefetch(after(values, ahead * target[2]))
-        for start in range(apart):
-            column = after(tile, start * rows * lanes + lane)
-            for p in range(rows):
-                values[p * apart + start] = column[p * lanes]
-        n += 1
-        if n == blocks:
-            b, n = b + 1, 0
-
-
-@jit
-def _turn(count, sine, cosine, first, second, turned_first, turned_second):
-    for i in range(count):
-        a, b = first[i], second[i]
-        turned_first[i] = cosine[i] * a - sine[i] * b
-        turned_second[i] = sine[i] * a + cosine[i] * b
-
-
-@jit
-def _turn_back(count, sine, cosine, first, second, grad_first, grad_second, grad_angle):
-    for i in range(count):
-        a, b = grad_first[i], grad_second[i]
-        grad_first[i] = cosine[i] * a + sine[i] * b
-        grad_second[i] = cosine[i] * b - sine[i] * a
-    # A loop of its own: with three results the compiler gives up on proving that they do not overlap.
-    for i in range(count):
-        grad_angle[i] = grad_second[i] * first[i] - grad_first[i] * second[i]
-
-
-@jit
-def _rounds(rounds, half, lanes, sine, cosine, turned):
-    """turned[r + 1] is turned[r] after round r; a tile of a state takes 2 * half numbers, `half` a row of planes."""
+def _rounds(rounds, width, pitch, sine, cosine, turned):
+    """Tile r + 1 of `turned` is its tile r after round r."""
     for r in range(rounds):
-        even, s, c = after(turned, 2 * r * half), after(sine, r * half), after(cosine, r * half)
-        odd, new_even, new_odd = after(even, half), after(even, 2 * half), after(even, 3 * half)
-        if r % 2 == 0:
-            _turn(half, s, c, even, odd, new_even, new_odd)
-        else:
-            wrap = half - lanes
-            _turn(wrap, s, c, odd, after(even, lanes), new_odd, after(new_even, lanes))
-            _turn(lanes, after(s, wrap), after(c, wrap), after(odd, wrap), even, after(new_odd, wrap), new_even)
+        old, new = after(turned, r * width * pitch), after(turned, (r + 1) * width * pitch)
+        for plane in range(width // 2):
+            i = (2 * plane + r % 2) * pitch
+            j = (2 * plane + r % 2 + 1) % width * pitch
+            at = (r * width // 2 + plane) * pitch
+            for lane in range(0, pitch, LANES):
+                s, c = load(sine, at + lane), load(cosine, at + lane)
+                a, b = load(old, i + lane), load(old, j + lane)
+                store(new, i + lane, c * a - s * b)
+                store(new, j + lane, s * a + c * b)
 
 
 @jit
-def _rounds_back(rounds, half, lanes, sine, cosine, turned, grad, grad_angle):
-    odd_grad = after(grad, half)
+def _rounds_back(rounds, width, pitch, sine, cosine, turned, grad, grad_angle):
+    """Turn `grad` from the gradient of the last tile of `turned` into that of the first."""
     for r in range(rounds - 1, -1, -1):
-        even, s, c, g = (
-            after(turned, 2 * r * half),
-            after(sine, r * half),
-            after(cosine, r * half),
-            after(grad_angle, r * half),
-        )
-        odd = after(even, half)
-        if r % 2 == 0:
-            _turn_back(half, s, c, even, odd, grad, odd_grad, g)
-        else:
-            wrap = half - lanes
-            _turn_back(wrap, s, c, odd, after(even, lanes), odd_grad, after(grad, lanes), g)
-            _turn_back(
-                lanes,
-                after(s, wrap),
-                after(c, wrap),
-                after(odd, wrap),
-                even,
-                after(odd_grad, wrap),
-                grad,
-                after(g, wrap),
-            )
-
-
-@jit
-def _decay(width, lanes, decay, state, result):
-    for k in range(width):
-        row, result_row = after(state, k * lanes), after(result, k * lanes)
-        for lane in range(lanes):
-            result_row[lane] = decay[lane] * row[lane]
-
-
-@jit
-def _decay_back(width, lanes, decay, state, grad, grad_decay):
-    """Turn the gradient of the decayed state into those of the decay and of the state before it."""
-    for lane in range(lanes):
-        grad_decay[lane] = 0
-    for k in range(width):
-        row, grad_row = after(state, k * lanes), after(grad, k * lanes)
-        for lane in range(lanes):
-            grad_decay[lane] += grad_row[lane] * row[lane]
-            grad_row[lane] *= decay[lane]
-
-
-@jit
-def _add(count, result, other):
-    for i in range(count):
-        result[i] += other[i]
+        old = after(turned, r * width * pitch)
+        for plane in range(width // 2):
+            i = (2 * plane + r % 2) * pitch
+            j = (2 * plane + r % 2 + 1) % width * pitch
+            at = (r * width // 2 + plane) * pitch
+            for lane in range(0, pitch, LANES):
+                s, c = load(sine, at + lane), load(cosine, at + lane)
+                a, b = load(grad, i + lane), load(grad, j + lane)
+                grad_a, grad_b = c * a + s * b, c * b - s * a
+                store(grad, i + lane, grad_a)
+                store(grad, j + lane, grad_b)
+                store(grad_angle, at + lane, grad_b * load(old, i + lane) - grad_a * load(old, j + lane))
 
 
 @jit
 def _tiles(scratch, sizes, like):
-    """Angles, sines, cosines, decays, the state, another tile of its shape, and the state after each round."""
+    """Angles, sines, cosines, decays and their gradients, a state, another one, and the state after each round."""
     _, _, _, rounds, width = sizes
-    turning = rounds * width // 2 * LANES
+    turning = rounds * width // 2 * TILE
     angle = element(scratch, 0, like)
-    sine, cosine, decay = after(angle, turning), after(angle, 2 * turning), after(angle, 3 * turning)
-    state = after(decay, 2 * LANES)
-    other = after(state, width * LANES)
-    return angle, sine, cosine, decay, state, other, after(other, width * LANES)
+    decay = after(angle, 3 * turning)
+    state = after(decay, 2 * TILE)
+    another = after(state, width * TILE)
+    return angle, after(angle, turning), after(angle, 2 * turning), decay, state, another, after(another, width * TILE)
 
 
 def _forward(first, last, sizes, like, scratch, angle, drive, state, decay, states):
     batch, steps, blocks, rounds, width = sizes
     turning = rounds * width // 2
-    angles, sines, cosines, decays, h, x, turned = _tiles(scratch, sizes, like)
+    angles, sines, cosines, decays, h, _, turned = _tiles(scratch, sizes, like)
     for unit in range(first, last):
-        lanes = min(LANES, batch * blocks - unit * LANES)
-        spot, block = (unit * LANES, lanes, blocks, 1), (width // 2, 2, width)
-        _read(state, spot, 0, block, h, like)
+        at = spot(unit, TILE, batch, blocks, 1)
+        pitch = at[3]
+        zero(turning * pitch, angles)
+        zero(TILE, decays)
+        zero(width * pitch, h)
+        read(state, at, 0, width, width, h, like)
         for t in range(steps):
-            _read(angle, spot, t, (turning, 1, turning), angles, like)
-            sine_cosine(angles, turning * lanes, sines, cosines, like)
+            read(angle, at, t, turning, turning, angles, like)
+            sine_cosine(angles, turning * pitch, sines, cosines, like)
             if t == 0 or decay[2] != 0:
-                _read(decay, spot, t, (1, 1, decay[3]), decays, like)
-            _decay(width, lanes, decays, h, turned)
-            _rounds(rounds, width // 2 * lanes, lanes, sines, cosines, turned)
-            _read(drive, spot, t, block, h, like)
-            _add(width * lanes, h, after(turned, rounds * width * lanes))
-            _write(states, spot, t, block, h, like)
+                read(decay, at, t, 1, decay[3], decays, like)
+            decayed(width, pitch, decays, h, turned)
+            _rounds(rounds, width, pitch, sines, cosines, turned)
+            read(drive, at, t, width, width, h, like)
+            add(width * pitch, h, after(turned, rounds * width * pitch))
+            write(states, at, t, width, width, h, like)
 
 
 def _backward(
     first, last, sizes, like, scratch, grad, angle, state, decay, states, grad_angle, grad_drive, grad_state, grad_decay
-):
+):  # fmt: skip
     batch, steps, blocks, rounds, width = sizes
     turning = rounds * width // 2
     angles, sines, cosines, decays, h, carried, turned = _tiles(scratch, sizes, like)
-    grad_decays = after(decays, LANES)
+    grad_decays = after(decays, TILE)
     for unit in range(first, last):
-        lanes = min(LANES, batch * blocks - unit * LANES)
-        spot, block = (unit * LANES, lanes, blocks, -1), (width // 2, 2, width)
-        for i in range(width * lanes):
-            carried[i] = 0
+        at = spot(unit, TILE, batch, blocks, -1)
+        pitch = at[3]
+        zero(turning * pitch, angles)
+        zero(TILE, decays)
+        zero(2 * width * TILE, h)
         for t in range(steps - 1, -1, -1):
-            _read(grad, spot, t, block, h, like)
-            _add(width * lanes, carried, h)
-            _write(grad_drive, spot, t, block, carried, like)
-            _read(angle, spot, t, (turning, 1, turning), angles, like)
-            sine_cosine(angles, turning * lanes, sines, cosines, like)
+            read(grad, at, t, width, width, h, like)
+            add(width * pitch, carried, h)
+            write(grad_drive, at, t, width, width, carried, like)
+            read(angle, at, t, turning, turning, angles, like)
+            sine_cosine(angles, turning * pitch, sines, cosines, like)
             if t == steps - 1 or decay[2] != 0:
-                _read(decay, spot, t, (1, 1, decay[3]), decays, like)
+                read(decay, at, t, 1, decay[3], decays, like)
             if t > 0:
-                _read(states, spot, t - 1, block, h, like)
+                read(states, at, t - 1, width, width, h, like)
             else:
-                _read(state, spot, 0, block, h, like)
-            _decay(width, lanes, decays, h, turned)
-            _rounds(rounds - 1, width // 2 * lanes, lanes, sines, cosines, turned)
-            _rounds_back(rounds, width // 2 * lanes, lanes, sines, cosines, turned, carried, angles)
-            _write(grad_angle, spot, t, (turning, 1, turning), angles, like)
-            _decay_back(width, lanes, decays, h, carried, grad_decays)
-            _write(grad_decay, spot, t, (1, 1, 1), grad_decays, like)
-        _write(grad_state, spot, 0, block, carried, like)
+                read(state, at, 0, width, width, h, like)
+            decayed(width, pitch, decays, h, turned)
+            _rounds(rounds - 1, width, pitch, sines, cosines, turned)
+            _rounds_back(rounds, width, pitch, sines, cosines, turned, carried, angles)
+            write(grad_angle, at, t, turning, turning, angles, like)
+            decayed_back(width, pitch, decays, h, carried, grad_decays, like)
+            write(grad_decay, at, t, 1, 1, grad_decays, like)
+        write(grad_state, at, 0, width, width, carried, like)
 
 
 _forward_kernel = Kernel(_forward)
@@ -211,7 +123,7 @@ _backward_kernel = Kernel(_backward)
 
 
 def _work(angle: Tensor) -> tuple[int, int]:
-    return -(-angle.shape[0] * angle.shape[2] // LANES), 2 * angle.numel()
+    return -(-angle.shape[0] * angle.shape[2] // TILE), 2 * angle.numel()
 
 
 def _sizes(angle: Tensor) -> tuple[int, ...]:
@@ -221,7 +133,7 @@ def _sizes(angle: Tensor) -> tuple[int, ...]:
 
 def _scratch(angle: Tensor) -> int:
     rounds, planes = angle.shape[3:]
-    return LANES * (3 * rounds * planes + 2 + 2 * planes * (rounds + 3))
+    return TILE * (3 * rounds * planes + 2 + 2 * planes * (rounds + 3))
 
 
 def forward(angle: Tensor, drive: Tensor, state: Tensor, decay: Tensor) -> Tensor:

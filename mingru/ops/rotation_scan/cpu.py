@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu_kernel import Kernel, after, element, jit, packed, place
-from mingru.ops.sine_cosine import sine_cosine
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.cpu.sine_cosine import sine_cosine
 
 # Blocks handled together: wide enough for vector code, narrow enough that one sequence can occupy several threads.
 STRETCH = 64

@@ -1,7 +1,7 @@
 """Numba kernels that read torch tensors in place and share their work among as many threads as torch uses.
 
-A kernel is `kernel(first, last, sizes, like, scratch, *places)` and does the units first..last-1. Units never share an
-output and no sum crosses them, so the result does not depend on how they are divided. A place is a tensor's address
+A kernel is `kernel(first, last, sizes, like, scratch, *places)` and does the units first..last-1, if any. Units never
+share an output and no sum crosses them, so the result does not depend on how they are divided. A place is a tensor's address
 and leading strides, so that a slice of a fused projection is read where it lies; `like` carries the dtype and
 `scratch` is the address of memory of the kernel's own. Bare pointers instead of arrays, because arrays take Numba ten
 times longer to compile and keep the loops over neighbouring elements from becoming vector code.
@@ -101,11 +101,13 @@ class Kernel:
             self._ready.add(dtype)
         units, elements = work
         threads = min(torch.get_num_threads(), units, 1 + elements // ELEMENTS_PER_THREAD)
-        memory = torch.empty(threads, scratch, dtype=dtype)
-        parts = [
-            (units * i // threads, units * (i + 1) // threads, sizes, like, memory[i].data_ptr(), *places)
-            for i in range(threads)
-        ]
+        memory = torch.empty(threads * scratch, dtype=dtype)
+        address, pitch = memory.data_ptr(), scratch * memory.element_size()
+        if threads == 1:
+            self._function(0, units, sizes, like, address, *places)
+            return
+        cuts = [units * i // threads for i in range(threads + 1)]
+        parts = [(*cuts[i : i + 2], sizes, like, address + i * pitch, *places) for i in range(threads)]
         others = [_pool(os.getpid(), threads - 1).submit(self._function, *part) for part in parts[1:]]
         self._function(*parts[0])
         for other in others:
@@ -127,7 +129,7 @@ def _pool(process: int, threads: int) -> Executor:
 
 
 def _with_cache(function: Callable) -> Callable:
-    # Numba looks for changes only in the file of the kernel itself; the digest adds the files of its helpers.
+    # Numba looks for changes only in the file of the kernel itself; the digest adds the helpers in this folder.
     folder = Path(__file__).parent
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()
     chosen = numba.config.CACHE_DIR

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mingru.ops.cpu_kernel import jit
+from mingru.ops.cpu.kernel import jit
 
 # pi/2 as a sum. Times a count of quarter turns below FAR, two of them are exact in float32, three in float64.
 PARTS = (1.5703125, 4.837512969970703125e-4, 7.549790126404332e-08, -1.7151244994428829e-15)
