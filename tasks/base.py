@@ -1,5 +1,6 @@
 """What a task promises: what goes in and out of a model, which positions are scored, how well one can do without looking."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -20,6 +21,11 @@ class Batch(NamedTuple):
     inputs: Tensor
     targets: Tensor
     delta_t: Tensor | None = None
+
+
+def rows(batch: Batch, chosen: Tensor | slice) -> Batch:
+    """Some of the sequences."""
+    return Batch(*(None if field is None else field[chosen] for field in batch))
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,25 @@ class Task(Protocol):
     def oracle(self, batch: Batch) -> Tensor:
         """The targets as they follow from `batch.inputs` and `batch.delta_t`; `batch.targets` tells at most where to answer."""
         ...
+
+
+def check_at_least(name: str, length: int, shortest: int = 1) -> None:
+    """The `check_length` of a task that has sequences of any length from `shortest` on."""
+    if length < shortest:
+        raise ValueError(f"{name}: length {length} is less than {shortest}; nearest valid: {shortest}")
+
+
+def check_request(task: Task, batch: int, length: int) -> None:
+    """ValueError unless so many sequences of this length can be drawn."""
+    task.check_length(length)
+    if batch < 1:
+        raise ValueError(f"{task.name}: a batch has 1 sequence or more, got {batch}")
+
+
+def scored_mean(position_chance: Tensor) -> float:
+    """The mean over the positions that are scored, exactly rounded."""
+    scored = [value for value in position_chance.tolist() if not math.isnan(value)]
+    return math.fsum(scored) / len(scored)
 
 
 Split = Literal["train", "validation", "fresh", "test"]

@@ -8,15 +8,11 @@ from lightning import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from tasks.base import Batch, Finite, Split, Task, of_split
+from tasks.base import Batch, Finite, Split, Task, of_split, rows
 from tasks.stream import generator
 
 # Sequences drawn at a time for an evaluation, whatever the number asked for: more sequences extend the same list.
 EVALUATION_BATCH = 128
-
-
-def rows(batch: Batch, chosen: Tensor | slice) -> Batch:
-    return Batch(*(None if field is None else field[chosen] for field in batch))
 
 
 class TrainBatches(Dataset[Batch]):

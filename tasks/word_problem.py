@@ -11,7 +11,7 @@ from tasks.algebra import latin
 from tasks.algebra.names import named_group
 from tasks.algebra.structure import generating_set
 from tasks.algebra.transitions import Alphabet, Group, Indices, Transitions, check_tokens
-from tasks.base import Batch, accuracy, classes, tokens
+from tasks.base import Batch, accuracy, check_request, classes, scored_mean, tokens
 
 
 class WordProblem:
@@ -64,14 +64,12 @@ class WordProblem:
         raise ValueError(f"{self.name}: length {length} {fault}; nearest valid: {nearest}")
 
     def sample(self, generator: Generator, batch: int, length: int) -> Batch:
-        self.check_length(length)
-        if batch < 1:
-            raise ValueError(f"{self.name}: a batch has 1 sequence or more, got {batch}")
+        check_request(self, batch, length)
         words = torch.randint(self.inputs.size, (batch, length), generator=generator)
         return Batch(words, torch.from_numpy(self._states(words.numpy())))
 
     def chance(self, length: int) -> float:
-        return math.fsum(self.position_chance(length).tolist()) / length
+        return scored_mean(self.position_chance(length))
 
     def position_chance(self, length: int) -> Tensor:
         return torch.tensor([p.max() for p in self._distributions(length)], dtype=torch.float64)

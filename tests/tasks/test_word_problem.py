@@ -131,7 +131,7 @@ def test_floors_are_what_counting_every_word_gives(task):
 
 
 def test_a_constant_is_never_better_than_chance_not_even_by_rounding(task):
-    assert all(task.constant(length) <= task.chance(length) for length in range(4, 400, 12))
+    assert all(task.constant(length) <= task.chance(length) for length in range(4, 100, 12))
 
 
 @pytest.mark.parametrize(("name", "chance"), [("parity", 1 / 2), ("s3", 1 / 6), ("s3_hier", 0.1797)])
