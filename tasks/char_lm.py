@@ -31,6 +31,7 @@ class CharLM:
     """
 
     head = "per_position"
+    prefix_closed = True
 
     def __init__(self, name: str, file: str | None = None, bar: float = 0.5) -> None:
         self.name, self.file, self._part = name, None if file is None else project_file(file), "test"

@@ -22,6 +22,7 @@ class Dyck:
     """
 
     head = "per_position"
+    prefix_closed = True
 
     def __init__(self, name: str, n_kinds: int = 4, depth: int = 5, bar: float = 0.99) -> None:
         if n_kinds < 1 or depth < 1:

@@ -29,6 +29,7 @@ class Pendulum:
     """
 
     head = "per_position"
+    prefix_closed = True
 
     def __init__(self, name: str, bar: float = 0.0014) -> None:
         self.name = name
@@ -39,12 +40,9 @@ class Pendulum:
 
     def sample(self, generator: Generator, batch: int, length: int) -> Batch:
         check_request(self, batch, length)
-        angle, speed = (2 * torch.rand(2, batch, generator=generator, dtype=torch.float64) - 1).unbind()
-        gaps = 0.05 + 0.25 * torch.rand(batch, length, generator=generator, dtype=torch.float64)
-        gaps[:, 0] = 0
-        angles = torch.empty_like(gaps)
-        _swing(angle.numpy(), speed.numpy(), gaps.numpy(), SUBSTEPS, angles.numpy())
-        targets = torch.stack([angles.sin(), angles.cos()], 2).float()
+        start = 2 * torch.rand(2, batch, generator=generator, dtype=torch.float64) - 1
+        gaps = uneven(torch.rand(batch, length, generator=generator, dtype=torch.float64))
+        targets = swung(start, gaps).float()
         return Batch(targets + NOISE * torch.randn(targets.shape, generator=generator), targets, gaps.float())
 
     def chance(self, length: int) -> float:
@@ -63,10 +61,26 @@ class Pendulum:
         return batch.inputs
 
 
+def uneven(uniform: Tensor) -> Tensor:
+    """Gaps from numbers in (0, 1)."""
+    gaps = 0.05 + 0.25 * uniform
+    gaps[:, 0] = 0
+    return gaps
+
+
+def swung(start: Tensor, gaps: Tensor) -> Tensor:
+    """(sin, cos) of the angle after each gap, from angles and speeds (2, B): (B, T, 2)."""
+    angles = torch.empty(gaps.shape, dtype=torch.float64)
+    _swing(start[0].numpy(), start[1].numpy(), gaps.numpy(), SUBSTEPS, angles.numpy())
+    return torch.stack([angles.sin(), angles.cos()], 2)
+
+
 @functools.cache
 def _floors(name: str, length: int) -> tuple[Tensor, float]:
-    """The variance of the target at each position, and over all of them."""
-    targets = Pendulum(name).sample(stream(name, "floors"), COUNTED, length).targets.double()
+    """The variance of the target at each position, and over all of them; a longer sequence goes on from the same beginning."""
+    numbers = stream(name, "floors")
+    start = 2 * torch.rand(2, COUNTED, generator=numbers, dtype=torch.float64) - 1
+    targets = swung(start, uneven(torch.rand(length, COUNTED, generator=numbers, dtype=torch.float64).T.contiguous()))
     return targets.var(0, unbiased=False).mean(1), targets.flatten(0, 1).var(0, unbiased=False).mean().item()
 
 

@@ -34,6 +34,7 @@ class WordProblem:
     """
 
     head = "per_position"
+    prefix_closed = True
 
     def __init__(
         self,

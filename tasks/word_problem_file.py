@@ -128,6 +128,8 @@ class WordProblemFile(WordProblem):
     S3, the row of the file above:  x 3 1 5   y 3 5 0
     """
 
+    prefix_closed = False
+
     def __init__(self, name: str, group: str, file: str, bar: float = 0.99) -> None:
         super().__init__(name, named_group(group), bar=bar)
         self._words, self._part = read_words(file, self.group), "test"

@@ -4,8 +4,9 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from tasks.base import IGNORE, Task
+from tasks.base import IGNORE, Batch, Task
 from tasks.datamodule import EvaluationBatches, TrainBatches
+from tasks.lengths import is_prefix_closed, valid_lengths
 from tests.tasks.conftest import PRESETS, TASKS, WORDS
 
 LENGTHS = {"psmnist": 784, "psmnist_bitreversed": 784, "digits": 64, "word_problem_file": WORDS, "selective_copying": 40}
@@ -119,6 +120,24 @@ def test_impossible_lengths_and_batches_are_one_line(name, task, length):
         assert "\n" not in str(error.value)
     with pytest.raises(ValueError, match=f"^{name}: a batch has 1 sequence or more, got 0$"):
         drawn(task, 0, length)
+
+
+def test_sequences_of_a_prefix_closed_task_cut_short_are_sequences(name, task, length):
+    if not is_prefix_closed(task):
+        assert name not in ("s3", "s3_hier", "session_parity", "dyck", "pendulum")
+        return
+    whole = drawn(task, 64, length)
+    for shorter in valid_lengths(task, length):
+        cut = Batch(*(None if field is None else field[:, :shorter] for field in whole))
+        if name not in UNDETERMINED:
+            assert torch.equal(task.oracle(cut), cut.targets)
+        torch.testing.assert_close(task.position_chance(shorter), task.position_chance(length)[:shorter])
+
+
+def test_valid_lengths_are_those_that_pass_the_check(name, task, length):
+    lengths = valid_lengths(task, length)
+    assert length in lengths
+    assert lengths == {"s3_hier": list(range(2, length + 1, 2)), "s3": list(range(1, length + 1))}.get(name, lengths)
 
 
 def test_no_training_sequence_is_one_of_an_evaluation(task, length):
