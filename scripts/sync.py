@@ -22,6 +22,9 @@ def main(argv: list[str] | None = None) -> int:
         return complain(f"{outputs}: no such folder")
     if not host.has_key():
         return complain("there is no W&B key: set WANDB_API_KEY, or run `wandb login`")
+    reason = host.refusal(outputs, retry_seconds=0)
+    if reason:
+        return complain(reason)
     try:
         outcome = upload(outputs)
     except (ServerError, OSError) as error:

@@ -9,6 +9,8 @@ import torch
 
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
+# No error reports to W&B from tests.
+os.environ["WANDB_ERROR_REPORTING"] = "false"
 
 
 @pytest.fixture(autouse=True)

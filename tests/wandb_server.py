@@ -36,6 +36,7 @@ class Fault:
     call: str
     how: int | str
     times: int
+    after: int = 0
 
 
 @dataclass
@@ -59,9 +60,9 @@ class Service(Store):
             "NO_PROXY": "127.0.0.1",
         }
 
-    def fail(self, call: str, how: int | str, times: int = 1) -> None:
-        """Let the coming `times` calls of that kind go wrong: runs, run, upsert, stream, viewer, files, resume, probe or any."""
-        self.faults.append(Fault(call, how, times))
+    def fail(self, call: str, how: int | str, times: int = 1, after: int = 0) -> None:
+        """Let `times` calls of that kind (runs, run, upsert, stream, viewer, files, resume, probe or any) go wrong, the first `after` not."""
+        self.faults.append(Fault(call, how, times, after))
 
     def fault(self, call: str) -> int | str | None:
         """What goes wrong with this call, counted off."""
@@ -70,9 +71,13 @@ class Service(Store):
             if self.cut:
                 return "drop"
             for fault in self.faults:
-                if fault.times and fault.call in (call, "any"):
-                    fault.times -= 1
-                    return fault.how
+                if not fault.times or fault.call not in (call, "any"):
+                    continue
+                if fault.after:
+                    fault.after -= 1
+                    continue
+                fault.times -= 1
+                return fault.how
         return None
 
 

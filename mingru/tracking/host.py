@@ -17,8 +17,6 @@ from requests.utils import get_netrc_auth
 log = logging.getLogger(__name__)
 MODES = ("auto", "online", "offline")
 NOTE = ".wandb-unreachable"
-# How long an answer, or its absence, is believed.
-MEMORY_SECONDS = 120
 CONNECT_SECONDS, ANSWER_SECONDS = 5, 10
 
 _answered: dict[str, float] = {}
@@ -49,13 +47,13 @@ def mode(wanted: str) -> str:
     return "online" if has_key() else "offline"
 
 
-def refusal(outputs: Path) -> str | None:
-    """Why the host cannot be used now, in a few words; None when it can. Waits at most 15 s, and not at all where it is known."""
+def refusal(outputs: Path, retry_seconds: float) -> str | None:
+    """Why the host cannot be used now, in a few words; None when it can. Waits at most 15 s, and not at all where the answer is known."""
     url, now = account().base_url, time.time()
-    if now - _answered.get(url, 0) < MEMORY_SECONDS:
+    if now - _answered.get(url, 0) < retry_seconds:
         return None
     known = _refused.get(url) or _noted(outputs, url)
-    if known and 0 <= now - known[0] < MEMORY_SECONDS:
+    if known and 0 <= now - known[0] < retry_seconds:
         return known[1]
     try:
         requests.head(url, timeout=(CONNECT_SECONDS, ANSWER_SECONDS), allow_redirects=False).close()

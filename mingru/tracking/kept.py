@@ -84,5 +84,6 @@ def rows(directory: Path) -> dict[int, dict[str, Any]]:
             found.setdefault(step, {}).update(logged)
     for entry in (records.read_json(directory / records.RESULT) or {}).get("validation", []):
         validation = {f"validation/{key}": value for key, value in entry.items() if key != "step" and value is not None}
-        found[entry["step"]] = {**validation, **found.get(entry["step"], {})}
+        if validation:
+            found[entry["step"]] = {**validation, **found.get(entry["step"], {})}
     return found

@@ -44,7 +44,7 @@ def start(config: dict[str, Any], identity: dict[str, Any], directory: Path) -> 
     options = {**names.options(config, identity), "dir": directory}
     patience = (logger["init_seconds"], logger["finish_seconds"])
     if mode == "online":
-        reason = host.refusal(outputs)
+        reason = host.refusal(outputs, logger["retry_seconds"])
         if reason is None:
             try:
                 run = init("online", patience, {**options, "resume": "allow"})
@@ -66,7 +66,13 @@ def init(mode: str, patience: tuple[float, float], options: dict[str, Any]) -> A
 
     # A run left open would swallow this one.
     attempt(wandb.finish)
-    return wandb.init(mode=mode, settings=names.settings(*patience), **options)
+    host.account()
+    try:
+        return wandb.init(mode=mode, settings=names.settings(*patience), **options)
+    except Exception:
+        # The client's process holds on to the id of a run that could not begin.
+        wandb.teardown()
+        raise
 
 
 def caught_up(run: Any, identity: dict[str, Any], directory: Path) -> Any:

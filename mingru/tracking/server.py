@@ -31,6 +31,7 @@ class Listed:
     config: dict[str, Any]
     summary: dict[str, Any]
     tags: list[str]
+    rows: int
 
 
 def runs(path: str) -> Iterator[Listed]:
@@ -53,7 +54,7 @@ def runs(path: str) -> Iterator[Listed]:
         run = listing[index]
         if run.id not in seen:
             seen.add(run.id)
-            yield Listed(run.id, run.state, run.config, run.summary_metrics, list(run.tags or []))
+            yield Listed(run.id, run.state, run.config, run.summary_metrics, list(run.tags or []), run.history_line_count or 0)
 
 
 def _indices(listing: Any) -> Iterator[int]:

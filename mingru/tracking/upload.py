@@ -70,10 +70,15 @@ def by_project(runs: Iterable[Kept]) -> dict[str, list[Kept]]:
 
 
 def upload_to(path: str, runs: list[Kept], outcome: Outcome) -> None:
+    import wandb
+
     there = listed(path)
-    missing = [run for run in runs if not holds(there.get(run.run_id), run)]
+    missing = [run for run in runs if not holds(there.get(run.run_id), run) or there[run.run_id].rows < len(kept.rows(run.directory))]
     with ThreadPoolExecutor(AT_ONCE) as pool, tempfile.TemporaryDirectory() as scratch:
         errors = dict(zip((run.run_id for run in missing), pool.map(lambda run: send(run, scratch), missing), strict=True))
+    if any(errors.values()):
+        # The client's process holds on to the ids of runs that could not begin.
+        wandb.teardown()
     there = listed(path) if missing else there
     for run in runs:
         if not holds(there.get(run.run_id), run):
@@ -92,18 +97,13 @@ def listed(path: str) -> dict[str, Listed]:
 
 
 def holds(there: Listed | None, run: Kept) -> bool:
-    """W&B has the run's end, its summary, its last row and its mark."""
+    """W&B has the run's end, its summary and its mark."""
     if there is None or there.state not in ENDED:
         return False
-    # The local record words a failure its own way.
-    expected = {key: value for key, value in run.summary.items() if key != "failure"}
     found = canonical(there.summary)
-    last_row = max(kept.rows(run.directory), default=0)
-    return (
-        all(found.get(key) == value for key, value in canonical(expected).items())
-        and found.get("_step", 0) >= last_row
-        and run.superseded == (names.SUPERSEDED in there.tags)
-    )
+    # The local record words a failure its own way.
+    expected = canonical({key: value for key, value in run.summary.items() if key != "failure"})
+    return all(found.get(key) == value for key, value in expected.items()) and run.superseded == (names.SUPERSEDED in there.tags)
 
 
 def send(run: Kept, scratch: str) -> str | None:
