@@ -10,6 +10,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 # In place of this folder, whose coverage.py would otherwise be imported as the library of that name.
 sys.path[0] = str(PROJECT)
 
+from scripts.benchmarks.remote import WorkError
 from scripts.benchmarks.run import Report, run
 from scripts.benchmarks.session import Options
 from scripts.benchmarks.suites import SUITES
@@ -39,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     suites = list(SUITES) if given.suite == "all" else [given.suite]
     try:
         return run(suites, options, report, refuse_when_busy=given.idle)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, WorkError) as error:
         print(f"bench.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.benchmarks import machine, run
+from scripts.benchmarks import machine, peers, run
 from scripts.benchmarks import session as session_module
 from scripts.benchmarks.measures import Difference, Missing, Quotient, Ratio
 from scripts.benchmarks.remote import Held, Worker, WorkError
@@ -124,6 +124,12 @@ def test_idle_refuses_a_busy_machine(monkeypatch, tmp_path, capsys):
     assert main(["states", "--idle", "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith("bench.py: the load average is 99.0")
     assert not list(tmp_path.iterdir())
+
+
+def test_peers_that_cannot_be_installed_are_one_line(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(peers, "PACKAGES", ("no-such-package-here==0.0.0", "--no-index"))
+    assert main(["streaming", "--peers", "--quick", "--out", str(tmp_path)]) == 1
+    assert "bench.py: the peers could not be installed: ERROR: No matching distribution" in capsys.readouterr().err
 
 
 class InThisProcess:
