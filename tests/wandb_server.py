@@ -61,7 +61,7 @@ class Service(Store):
         }
 
     def fail(self, call: str, how: int | str, times: int = 1, after: int = 0) -> None:
-        """Let `times` calls of that kind (runs, run, upsert, stream, viewer, files, resume, probe or any) go wrong, the first `after` not."""
+        """Let `times` calls of a kind go wrong, after `after` good ones: runs, run, upsert, stream, viewer, files, resume, probe or any."""
         self.faults.append(Fault(call, how, times, after))
 
     def fault(self, call: str) -> int | str | None:

@@ -38,7 +38,6 @@ def folder(outputs, seed, suffix=""):
 
 
 def counts(outcome):
-    print(outcome)
     return outcome.uploaded, outcome.present, outcome.running, len(outcome.problems)
 
 
@@ -66,7 +65,8 @@ def test_two_uploads_at_once_and_a_third_later_send_each_run_once(service, tmp_p
 def test_what_another_tool_uploaded_is_recognised(service, tmp_path):
     tracked(tmp_path, 0, mode="offline")
     files = [str(file.parent) for file in tmp_path.rglob("offline-run-*/*.wandb")]
-    done = subprocess.run([sys.executable, "-m", "wandb", "sync", *files], capture_output=True, text=True, timeout=120, check=False)
+    command = [sys.executable, "-m", "wandb", "sync", *files]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert counts(upload(tmp_path)) == (0, 1, 0, 0)
 
