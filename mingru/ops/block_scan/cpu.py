@@ -6,9 +6,10 @@ A product of matrix and vector is then a sum of rows. README.md derives the back
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place
 from mingru.ops.cpu.lanes import LANES, load, spread, store
 from mingru.ops.cpu.tiles import add, decayed, decayed_back, read, spot, write, zero
+from mingru.ops.layout import packed
 
 
 @jit

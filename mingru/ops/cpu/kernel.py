@@ -69,16 +69,6 @@ def prefetch(context, pointer):
     return types.void(pointer), generate
 
 
-def packed(tensor: Tensor, leading: int) -> Tensor:
-    """The tensor itself if its axes after the `leading` ones lie next to each other, else a copy."""
-    expected = 1
-    for size, stride in zip(reversed(tensor.shape[leading:]), reversed(tensor.stride()[leading:]), strict=True):
-        if size > 1 and stride != expected:
-            return tensor.contiguous()
-        expected *= size
-    return tensor
-
-
 def place(tensor: Tensor, leading: int) -> tuple[int, ...]:
     """A tensor's address, then the strides of its `leading` axes in elements, then zeros: four numbers."""
     return (tensor.data_ptr(), *tensor.stride()[:leading], 0, 0, 0)[:4]

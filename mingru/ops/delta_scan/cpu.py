@@ -8,9 +8,10 @@ README.md derives it.
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place
 from mingru.ops.cpu.lanes import LANES, load, spread, store, total
 from mingru.ops.delta_scan import CHUNK
+from mingru.ops.layout import packed
 
 
 @jit

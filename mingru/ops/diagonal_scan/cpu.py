@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, element, jit, packed, place
+from mingru.ops.cpu.kernel import Kernel, element, jit, place
+from mingru.ops.layout import packed
 
 # Channels handled together: wide enough for vector code, narrow enough that one sequence can occupy several threads.
 STRETCH = 64

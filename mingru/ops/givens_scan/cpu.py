@@ -6,10 +6,11 @@ A rotation is then a loop over a row of neighbouring numbers. README.md derives 
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place
 from mingru.ops.cpu.lanes import LANES, load, store
 from mingru.ops.cpu.sine_cosine import sine_cosine
 from mingru.ops.cpu.tiles import add, decayed, decayed_back, read, spot, write, zero
+from mingru.ops.layout import packed
 
 # Long enough rows to be worth a loop, tiles small enough for the first cache.
 TILE = 64

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, packed, place
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place
 from mingru.ops.cpu.sine_cosine import sine_cosine
+from mingru.ops.layout import packed
 
 # Blocks handled together: wide enough for vector code, narrow enough that one sequence can occupy several threads.
 STRETCH = 64
