@@ -7,6 +7,7 @@ from mingru.ops.arguments import checked
 from mingru.ops.block_scan import reference
 from mingru.ops.differentiate import through_time
 from mingru.ops.folding import fold_into_batch
+from mingru.ops.gpu.registration import register_on_gpu
 
 __all__ = ["block_scan"]
 
@@ -84,5 +85,6 @@ def _differentiate(ctx, grad):
 
 
 _scan.register_autograd(_differentiate, setup_context=_save)
+register_on_gpu(_scan, _scan_backward, __name__)
 fold_into_batch(_scan)
 fold_into_batch(_scan_backward)

@@ -6,6 +6,7 @@ from torch import Tensor
 from mingru.ops.arguments import checked
 from mingru.ops.delta_scan import reference
 from mingru.ops.folding import fold_into_batch
+from mingru.ops.gpu.registration import register_on_gpu
 
 __all__ = ["delta_scan"]
 
@@ -112,5 +113,6 @@ def _differentiate(ctx, grad_outputs, grad_final, _):
 
 
 _scan.register_autograd(_differentiate, setup_context=_save)
+register_on_gpu(_scan, _scan_backward, __name__)
 fold_into_batch(_scan)
 fold_into_batch(_scan_backward)
