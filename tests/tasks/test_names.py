@@ -5,7 +5,6 @@ from itertools import permutations, product
 import pytest
 import torch
 
-from tasks.algebra import gap
 from tasks.algebra.cayley import CayleyTable
 from tasks.algebra.metacyclic import cyclic_group
 from tasks.algebra.names import named_group
@@ -211,9 +210,3 @@ def test_a_name_that_stands_for_no_group_is_one_line(name, message):
         WordProblem("mine", name)
     assert str(error.value).startswith("mine: ")
     assert "\n" not in str(error.value)
-
-
-def test_without_gap_a_small_group_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(gap.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"SmallGroup\(24,3\) needs GAP: pip install passagemath-gap"):
-        gap.small_group.__wrapped__(24, 3)

@@ -1,7 +1,10 @@
 """Pictures pixel by pixel: orders, splits, files."""
 
 import gzip
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -73,3 +76,15 @@ def test_without_scikit_learn_digits_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(ValueError, match="digits: the pictures come with scikit-learn: pip install scikit-learn"):
         digits("digits")
+
+
+@pytest.mark.peers
+def test_scikit_learns_digits_are_what_is_read(tmp_path):
+    packages = ["scikit-learn", "joblib", "threadpoolctl", "narwhals", "cloudpickle"]
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(tmp_path), *packages], check=True)
+    question = (
+        "from tasks.pixels import digits; b = digits('d').split('train').examples(64); print(*b.inputs.shape, *b.targets[:8].tolist())"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])}
+    found = subprocess.run([sys.executable, "-c", question], env=environment, capture_output=True, text=True)
+    assert found.stdout == "1260 64 1 0 1 2 3 4 5 6 0\n", found.stderr
