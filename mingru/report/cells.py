@@ -108,7 +108,10 @@ def labels(names: Sequence[str], settings: Sequence[Mapping[str, Any]], hashes: 
     """
     named = [f"{name} {part}".strip() for name, part in zip(names, differences(names, settings), strict=True)]
     crowded = {label for label in named if named.count(label) > 1 or len(label) > LONGEST_LABEL}
-    return [f"{names[i]} #{hashes[i]}" if label in crowded else label for i, label in enumerate(named)]
+    hashed = [f"{names[i]} #{hashes[i]}" if label in crowded else label for i, label in enumerate(named)]
+    # one hash for two settings: a record was changed by hand
+    again = [hashed[:i].count(label) for i, label in enumerate(hashed)]
+    return [f"{label} ({count + 1})" if count else label for label, count in zip(hashed, again, strict=True)]
 
 
 def stack_settings(stack: Mapping[str, Any]) -> dict[str, Any]:

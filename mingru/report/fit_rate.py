@@ -30,7 +30,7 @@ def fit_rates(runs: pd.DataFrame) -> pd.DataFrame:
     an outcome.
     """
     rows = [_cell(key, group) for key, group in runs.groupby(CELL, sort=True, dropna=False)]
-    table = pd.DataFrame(rows, columns=None if rows else [*CELL, "n", "fits"])
+    table = pd.DataFrame(rows, columns=None if rows else [*CELL, "mixer", "n", "fits"])
     if rows:
         table["low"], table["high"] = clopper_pearson(table["fits"], table["n"])
         table["wilson_low"], table["wilson_high"] = wilson(table["fits"], table["n"])
@@ -57,6 +57,7 @@ def _cell(key: tuple[Any, ...], group: pd.DataFrame) -> dict[str, Any]:
     fit_scores, fit_scored = mean_by_length(fitting["scores"])
     return {
         **dict(zip(CELL, key, strict=True)),
+        "mixer": group["mixer"].iat[0],
         "stack": group["stack"].iat[0],
         "stack_settings": group["stack_settings"].iat[0],
         "measure": group["measure"].iat[0],

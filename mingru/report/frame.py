@@ -10,7 +10,8 @@ from mingru.report import cells
 from mingru.report.runs.record import Run, as_dict, as_list, by_length, number, truth, whole
 
 FAMILY = ["task", "task_settings", "length", "protocol", "stratum"]
-CELL = [*FAMILY, "mixer", "extractor", "arm", "cell"]
+# `mixer` and `extractor` only name the layers, which stand in `arm`
+CELL = [*FAMILY, "arm", "cell"]
 POOLED = "all strata pooled"
 
 
@@ -86,7 +87,7 @@ def _place_lost(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         twin = whole_rows.get(row["cell"])
         if row["mixer"] == cells.UNKNOWN and twin:
-            row |= {key: twin[key] for key in (*CELL, "stack", "stack_settings", "steps", "measure")}
+            row |= {key: twin[key] for key in (*CELL, "mixer", "extractor", "stack", "stack_settings", "steps", "measure")}
 
 
 def _same_settings(frame: pd.DataFrame) -> dict[str, str]:
@@ -96,7 +97,7 @@ def _same_settings(frame: pd.DataFrame) -> dict[str, str]:
     first: dict[tuple[Any, ...], str] = {}
     found = {}
     for row in content.sort_values("cell").itertuples():
-        key = (row.task, row.task_settings, row.length, row.protocol, row.mixer, row.extractor, row.arm)
+        key = (row.task, row.task_settings, row.length, row.protocol, row.arm)
         found[row.cell] = first.setdefault(key, row.cell)
     return {cell: same for cell, same in found.items() if cell != same}
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mingru.report.families import Family
 
@@ -46,9 +48,12 @@ def record(file: Path, found: list[Family]) -> None:
 
 def cells_started(family: Family) -> dict[str, int]:
     """Started runs of each cell, by a key that names the cell and its stratum."""
-    return {
-        f"{cell.task}/{cell.cell}/L{cell.length}/{cell.stratum}": cell.n + cell.failed + cell.missing for cell in family.cells.itertuples()
-    }
+    return {_key(cell): cell.n + cell.failed + cell.missing for cell in family.cells.itertuples()}
+
+
+def _key(cell: Any) -> str:
+    # the arm as well: a record changed by hand keeps its hash
+    return f"{cell.task}/{cell.cell}/{zlib.crc32(cell.arm.encode()):08x}/{cell.stratum}"
 
 
 def seen_before(looks: list[Look], family: Family) -> dict[str, list[int]]:

@@ -6,6 +6,7 @@ that diverged: it would not have fitted later.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf, nan
 
@@ -67,12 +68,16 @@ def _half(steps: NDArray, unfitted: NDArray) -> float:
 
 
 def log_rank(a: tuple[NDArray, NDArray], b: tuple[NDArray, NDArray]) -> float:
-    """Two-sided p that both cells take equally long, from their `times`; NaN where one is empty or neither ever fits."""
+    """Two-sided p that both cells take equally long, from their `times`.
+
+    NaN where one is empty, neither ever fits, or all fit at one step: then there is nothing to compare.
+    """
     from statsmodels.duration.survfunc import survdiff
 
     (steps_a, fitted_a), (steps_b, fitted_b) = a, b
     if not len(steps_a) or not len(steps_b) or not (fitted_a.any() or fitted_b.any()):
         return nan
     group = np.repeat([0, 1], [len(steps_a), len(steps_b)])
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
         return float(survdiff(np.r_[steps_a, steps_b], np.r_[fitted_a, fitted_b], group)[1])
+    return nan

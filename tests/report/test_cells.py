@@ -81,6 +81,17 @@ def test_a_label_that_grows_too_long_becomes_a_hash():
     assert labels(["a", "a"], settings, ["11111111", "22222222"]) == ["a #11111111", "a #22222222"]
 
 
+def test_a_stack_given_outright_is_the_cell_of_the_same_layers():
+    outright = run(True, seed=1)
+    outright.values["extractor"] = "another name for the same"
+    (cell,) = fit_rates(table(run(True), outright)).itertuples()
+    assert cell.n == 2
+
+
+def test_no_two_cells_of_a_family_share_a_label():
+    assert labels(["a", "a"], [{}, {}], ["11111111", "11111111"]) == ["a #11111111", "a #11111111 (2)"]
+
+
 def test_a_stack_is_named_by_its_layers():
     assert stack_name([{"mixer": "signed"}, {"mixer": "givens"}]) == "signed+givens"
     assert stack_name([{"mixer": "signed"}] + 3 * [{"mixer": "givens"}]) == "signed+givens x3"

@@ -44,6 +44,11 @@ def test_cells_that_never_fit_have_no_log_rank_test():
     assert kaplan_meier(cell([NEVER] * 4)).median == inf
 
 
+def test_cells_that_all_fit_at_one_step_have_no_log_rank_test():
+    same = times(cell([300, 300]))
+    assert np.isnan(log_rank(same, same))
+
+
 def test_a_diverged_run_is_censored_at_the_last_step():
     runs = table(run(True, 0, steps_to_fit=300), run(seed=1, status="diverged"))
     steps, fitted = times(runs)

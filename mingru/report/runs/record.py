@@ -62,9 +62,9 @@ def number(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int | None:
-    """A whole number, or None."""
+    """A whole number that a float holds exactly, or None."""
     result = number(value)
-    return int(result) if result is not None and result == int(result) else None
+    return int(result) if result is not None and abs(result) < 2**53 and result == int(result) else None
 
 
 def truth(value: Any) -> bool | None:
