@@ -7,6 +7,7 @@ import time
 import pytest
 import torch
 
+from mingru import training
 from scripts.benchmarks.suites.shapes import MIXERS, OPS
 from scripts.benchmarks.workloads import batches, fits, floor, memory, ops, others, ours
 
@@ -66,6 +67,12 @@ def test_steps_layers_and_streams_run(name):
     for stream in (ours.stack_stream(name), ours.layer_stream(name)):
         stream()
         stream()
+
+
+def test_a_step_that_cannot_be_compiled_is_not_measured_as_if_it_were(monkeypatch):
+    monkeypatch.setattr(training.shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match="no C\\+\\+ compiler is found"):
+        ours.training_step(["signed"], B, T, compiled=True)
 
 
 @pytest.mark.parametrize("kind", ["GRU", "LSTM"])

@@ -9,6 +9,7 @@ import torch
 from mingru import settings
 from mingru.mixers.base import Mixer
 from mingru.stack import Stack
+from mingru.training import compile_stack
 from scripts.benchmarks.workloads import floor, passes
 
 
@@ -26,9 +27,13 @@ def stack(layers: Sequence[str]) -> Stack:
 
 
 def training_step(layers: Sequence[str], batch: int, length: int, compiled: bool = False) -> passes.Work:
+    """As `compile=true` has it where `compiled`; RuntimeError where that would go on uncompiled."""
     model = stack(layers)
-    called = torch.compile(model) if compiled else model
-    return passes.training(model, lambda tokens: called(tokens)[0], batch, length)
+    if compiled:
+        compile_stack(model)
+        if model._compiled_call_impl is None:
+            raise RuntimeError("no C++ compiler is found, so nothing was compiled")
+    return passes.training(model, lambda tokens: model(tokens)[0], batch, length)
 
 
 def floor_step(layers: Sequence[str], batch: int, length: int) -> passes.Work:
