@@ -11,6 +11,7 @@ elif __name__ == "__mp_main__":
 
 import functools
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ from mingru.sweep.settle import settle
 from mingru.tagger import SequenceTagger
 from tasks.base import Task
 from tasks.datamodule import StreamDataModule
+
+# A launcher's YAML here bears the name of its plugin's schema on purpose.
+warnings.filterwarnings("ignore", message=r"\s*'hydra/launcher/\w+' is validated against ConfigStore schema")
 
 
 def resolve(cfg: DictConfig | dict[str, Any], conf: Path | None = None) -> tuple[dict[str, Any], Task]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.utils import JobReturn
+from hydra.errors import CompactHydraException
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
@@ -24,6 +25,16 @@ class LocalLauncher(Launcher):
 
 
 class ResumingSweeper(BasicSweeper):
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        try:
+            super().setup(hydra_context=hydra_context, task_function=task_function, config=config)
+        except RuntimeError as error:
+            if "Unknown plugin class" not in str(error):
+                raise
+            launcher = config.hydra.runtime.choices["hydra/launcher"]
+            extra = {"submitit_slurm": "slurm"}.get(launcher, launcher)
+            raise CompactHydraException(f"hydra/launcher={launcher} is not installed: pip install -e '.[{extra}]'") from None
+
     def sweep(self, arguments: list[str]) -> None:
         from mingru.sweep import sweeping
 

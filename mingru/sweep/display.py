@@ -22,10 +22,10 @@ TROUBLES = 3
 FEWEST_CELLS = 3
 
 
-def clock(seconds: float | None) -> str:
-    """65 -> "1:05", 3665 -> "1:01:05"; "?" for None."""
-    if seconds is None:
-        return "?"
+def clock(seconds: float) -> str:
+    """4.2 -> "4.2 s", 65 -> "1:05", 3665 -> "1:01:05"."""
+    if seconds < 59.5:
+        return f"{seconds:.0f} s" if seconds > 9.95 else f"{seconds:.1f} s"
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
@@ -53,12 +53,18 @@ class Display:
     def started(self, request: Request) -> None:
         self.pace.started(request)
 
+    def stopping(self, signal_name: str) -> None:
+        self.write(f"{signal_name}: nothing more is started; the runs at work make their checkpoints")
+
     def ended(self, ended: Outcome) -> None:
         took = self.pace.ended(ended.request)
         done, runs = len(self.ledger.outcomes), len(self.ledger.requests)
-        log = f" ({shown(ended.log)})" if ended.status != FINISHED else ""
-        left = clock(self.pace.left(self.ledger.pending(), []))
-        self.write(f"[{done:{len(str(runs))}}/{runs}] {ended}{log}, took {clock(took)}, about {left} left")
+        words = [f"[{done:{len(str(runs))}}/{runs}] {ended}"]
+        words += [shown(ended.log)] if ended.status != FINISHED else []
+        words += [] if took is None else [f"took {clock(took)}"]
+        left = self.pace.left(self.ledger.pending(), [])
+        words += [] if left is None or done == runs else [f"about {clock(left)} left"]
+        self.write("; ".join(words))
 
     def show(self, running: Sequence[Running], elsewhere: int) -> None:
         """Called several times a second."""
@@ -74,9 +80,13 @@ class LiveDisplay(Display):
         super().__init__(ledger, workers, stream)
         self.console = Console(file=stream)
         self.live = Live(console=self.console, auto_refresh=False, transient=True)
+        self.stopped_by = ""
 
     def open(self) -> None:
         self.live.start()
+
+    def stopping(self, signal_name: str) -> None:
+        self.stopped_by = signal_name
 
     def ended(self, ended: Outcome) -> None:
         self.pace.ended(ended.request)
@@ -91,9 +101,9 @@ class LiveDisplay(Display):
         troubles = [ended for ended in self.ledger.outcomes.values() if ended.status != FINISHED][-TROUBLES:]
         room = max(self.console.height - 6 - len(running) - 2 * len(troubles), FEWEST_CELLS)
         parts = [self.sums(running, elsewhere), self.cells({request.cell for request, _ in running}, room)]
-        parts += [Text(f"  {self.titles[request.cell]} seed {request.seed}  {share:4.0%}") for request, share in running]
+        parts += [Text(f"running {self.titles[request.cell]} seed {request.seed}  {share:.0%}") for request, share in running]
         for ended in troubles:
-            parts += [Text(f"  {ended}", style="red", overflow="ellipsis", no_wrap=True), Text(f"    {shown(ended.log)}", no_wrap=True)]
+            parts += [Text(str(ended), style="red", overflow="ellipsis", no_wrap=True), Text(f"  {shown(ended.log)}", no_wrap=True)]
         return Group(*parts)
 
     def sums(self, running: Sequence[Running], elsewhere: int) -> Table:
@@ -101,14 +111,20 @@ class LiveDisplay(Display):
         count = Counter(ended.status for ended in ledger.outcomes.values())
         at_work = {request for request, _ in running}
         waiting = [request for request in ledger.pending() if request not in at_work]
-        words = [f"{len(ledger.outcomes)}/{len(ledger.requests)} done", f"{len(running)} running"]
+        words = [f"{len(ledger.outcomes)}/{len(ledger.requests)} done", f"{len(running)} running"][: 1 + bool(running)]
         words += [f"{count[status]} {status}" for status in (FAILED, DIVERGED, MISSING) if count[status]]
         words += [f"{elsewhere} with another sweep"] if elsewhere else []
+        if self.stopped_by:
+            words.append(f"stopping on {self.stopped_by}")
+        elif waiting and not running and not elsewhere:
+            words.append(f"starting {min(self.pace.workers, len(waiting))} workers")
         left = self.pace.left(waiting, running)
+        gone = f"{clock(self.pace.gone)} gone" + ("" if left is None else f", about {clock(left)} left")
         sums = Table.grid(padding=(0, 2))
         share = len(ledger.outcomes) + sum(share for _, share in running)
         bar = ProgressBar(total=len(ledger.requests), completed=share, width=24)
-        sums.add_row(bar, ", ".join(words), f"about {clock(left)} left")
+        sums.add_row(bar, ", ".join(words))
+        sums.add_row("", gone)
         return sums
 
     def cells(self, active: set, room: int) -> Table:
@@ -123,7 +139,8 @@ class LiveDisplay(Display):
         cells.add_column("fits", justify="right")
         for title, count in rows:
             if title in kept:
-                cells.add_row(title, f"{count['done']}/{count['runs']}", f"{count['fits']}/{count['results']}")
+                fits = f"{count['fits']}/{count['results']}" if count["results"] else ""
+                cells.add_row(title, f"{count['done']}/{count['runs']}", fits)
         if len(rows) > len(kept):
             cells.add_row(f"and {len(rows) - len(kept)} cells more")
         return cells

@@ -9,6 +9,8 @@ from mingru.sweep.claim import is_result, is_stale, standing
 from mingru.sweep.outcome import FAILED, FINISHED, MISSING, STATUSES, Outcome, outcome
 from mingru.sweep.request import Cell, Request
 
+NOT_STARTED = "not started"
+
 
 class Ledger:
     """The requests of one sweep, each once, and the outcomes that are known."""
@@ -37,7 +39,8 @@ class Ledger:
     def close(self) -> None:
         """Every run gets an outcome: those that nothing was heard of are what their records say."""
         for request in self.pending():
-            self.note(outcome(request, "was not started" if not (request.directory / records.STARTED).exists() else ""))
+            started = (request.directory / records.STARTED).exists()
+            self.note(outcome(request, "interrupted" if started else NOT_STARTED))
 
     @property
     def new_failure(self) -> bool:
@@ -81,13 +84,21 @@ def table(ledger: Ledger) -> str:
     for title, count in rows:
         fits = f"{count['fits']}/{count['results']}"
         lines.append(f"{title:{width}}  {count['runs']:5}  {fits:>8}" + "".join(f"  {count[status] or '-':>8}" for status in STATUSES))
+    return "\n".join([*lines, *trouble_lines(ledger), summary(ledger)])
+
+
+def trouble_lines(ledger: Ledger) -> list[str]:
+    """Each run that did not finish and its log; those that were never started only by their number."""
     names = titles(ledger.requests)
+    lines, not_started = [], 0
     for ended in sorted(ledger.outcomes.values(), key=lambda ended: STATUSES.index(ended.status)):
-        if ended.status != FINISHED:
+        if ended.said == NOT_STARTED:
+            not_started += 1
+        elif ended.status != FINISHED:
             said = f": {ended.said}" if ended.said else ""
             lines.append(f"{ended.status:8}  {names[ended.request.cell]} seed {ended.request.seed}{said}")
             lines.append(f"{'':8}  {shown(ended.log)}")
-    return "\n".join([*lines, summary(ledger)])
+    return lines + ([f"{MISSING:8}  {not_started} that were not started"] if not_started else [])
 
 
 def summary(ledger: Ledger) -> str:

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 from collections import deque
 from collections.abc import Sequence
 
@@ -83,8 +84,10 @@ class Local:
 
     def stop_early(self) -> None:
         """Start nothing more after a signal, after a failure under `fail_fast`, or when no worker comes to life."""
-        if interruption.asked() is not None and not self.told_to_stop:
+        asked = interruption.asked()
+        if asked is not None and not self.told_to_stop:
             self.told_to_stop = True
+            self.display.stopping(signal.Signals(asked).name)
             self.pool.ask_to_stop()
         if self.told_to_stop or (self.fail_fast and self.ledger.new_failure):
             self.waiting.clear()

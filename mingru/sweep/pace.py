@@ -19,6 +19,11 @@ class Pace:
         self._started: dict[Request, float] = {}
         self._took: dict[Cell, list[float]] = {}
 
+    @property
+    def gone(self) -> float:
+        """Seconds since the sweep began."""
+        return time.monotonic() - self.began
+
     def started(self, request: Request) -> None:
         self._started[request] = time.monotonic()
 

@@ -1,6 +1,7 @@
 """The launchers for Slurm and Ray stop listening at the first job that dies; `patient` has them listen on to the others."""
 
 import importlib
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,8 +21,9 @@ class Lost(Exception):
 
 
 def lost(error: Exception) -> JobReturn:
-    words = " ".join(str(error).split())
-    return JobReturn(status=JobStatus.FAILED, _return_value=Lost(f"{type(error).__name__}: {words[:200]}"))
+    """The first words of what the launcher says, which goes on at length."""
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return JobReturn(status=JobStatus.FAILED, _return_value=Lost(textwrap.shorten(words, 160)))
 
 
 def keep_listening(wait: Callable[..., Any], many: bool) -> Callable[..., Any]:

@@ -125,9 +125,12 @@ def identity(config: dict[str, Any], attempt: int, device: str) -> dict[str, Any
     }
 
 
+def one_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
 def failure(error: BaseException) -> dict[str, Any]:
-    text = f"{type(error).__name__}: {error}".splitlines()[0]
-    return {"error": text, "traceback": "".join(traceback.format_exception(error)), "failed_at": now()}
+    return {"error": one_line(error), "traceback": "".join(traceback.format_exception(error)), "failed_at": now()}
 
 
 def set_aside(directory: Path) -> int:

@@ -42,6 +42,8 @@ def execute(config: dict[str, Any], identity: dict[str, Any], directory: Path, c
         records.write_json(directory / records.STARTED, {**identity, "started_at": records.now()})
     try:
         with logfile.recording(directory):
+            if claimed.checkpoint is not None:
+                log.info("goes on from its checkpoint")
             return train(config, identity, directory, claimed.checkpoint, measure)
     except interruption.Interrupted:
         raise

@@ -89,5 +89,7 @@ def note(request: Request, returned: JobReturn, ledger: Ledger) -> None:
     if request in ledger.outcomes:
         return
     error = None if returned.status == JobStatus.COMPLETED else returned._return_value
-    said = "" if error is None else records.failure(error)["error"]
-    ledger.note(outcome(request, said, raised=error is not None and not isinstance(error, Lost)))
+    if isinstance(error, Lost):
+        ledger.note(outcome(request, str(error)))
+    else:
+        ledger.note(outcome(request, records.one_line(error) if error else "", raised=error is not None))

@@ -17,7 +17,7 @@ from hydra.core.utils import JobRuntime, JobStatus, run_job, setup_globals
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
-from mingru.sweep import heartbeat, logfile
+from mingru.sweep import heartbeat, logfile, records
 
 PR_SET_PDEATHSIG = 1
 
@@ -84,8 +84,4 @@ def run(module: str, function: str, config: DictConfig) -> str | None:
         hydra_context=HydraContext(config_loader=None, callbacks=Callbacks(config)),
         configure_logging=False,
     )
-    return None if done.status == JobStatus.COMPLETED else one_line(done._return_value)
-
-
-def one_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    return None if done.status == JobStatus.COMPLETED else records.one_line(done._return_value)

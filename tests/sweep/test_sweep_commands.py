@@ -1,0 +1,191 @@
+"""Whole sweeps through the command line, with harm done to them."""
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from mingru.sweep import records
+from tests.sweep.command import FAULTY, results, start, sweep
+
+pytestmark = pytest.mark.slow
+# A machine that is busy with other things is slow, not wrong.
+PATIENCE = 240
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def finish(process):
+    output, _ = process.communicate(timeout=PATIENCE)
+    return process.returncode, output
+
+
+def summary(output):
+    return output.rstrip().splitlines()[-1]
+
+
+def count(outputs, name):
+    return len(list(outputs.rglob(name)))
+
+
+def test_a_sweep_that_is_killed_five_times_ends_as_one_that_never_was(tmp_path):
+    """Two of the kills strike while a checkpoint is being written, one takes the workers along."""
+    words = (*FAULTY, "-m", "seed=0-23", "steps=60")
+    assert sweep(tmp_path / "straight", *words)[0] == 0
+    cut, dice = tmp_path / "cut", random.Random(4)
+    for kill in range(5):
+        done = count(cut, records.RESULT)
+        process = start(cut, *words)
+        if kill % 2:
+            wait_for(lambda: next(cut.rglob(".checkpoint.ckpt.part"), None) is not None)
+        else:
+            wait_for(lambda done=done: count(cut, records.RESULT) >= done + 2)
+            time.sleep(dice.uniform(0, 0.5))
+        if kill == 4:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        finish(process)
+    assert count(cut, records.RESULT) < 24
+    code, output = sweep(cut, *words)
+    assert code == 0
+    assert summary(output) == "24 runs: 24 finished, 0 diverged, 0 failed, 0 missing"
+    assert len(results(cut)) == 24
+    assert results(cut) == results(tmp_path / "straight")
+    assert not list(cut.rglob(".*.part"))
+    assert not list(cut.rglob("*-a1"))
+
+
+HARM = {
+    11: "raise", 23: "raise", 77: "raise", 199: "raise",
+    0: "nan", 50: "nan", 51: "nan", 120: "nan",
+    3: "SIGKILL", 4: "SIGKILL", 100: "SIGKILL", 180: "SIGKILL",
+    8: "SIGTERM", 64: "SIGTERM", 65: "SIGTERM", 150: "SIGTERM",
+    30: "disk", 31: "disk", 140: "memory", 190: "memory",
+}  # fmt: skip
+ENDS = {
+    "raise": ("failed", "RuntimeError: boom"),
+    "nan": ("diverged", ""),
+    "SIGKILL": ("missing", "killed by SIGKILL (out of memory?)"),
+    "SIGTERM": ("missing", "stopped by SIGTERM"),
+    "disk": ("failed", "OSError: [Errno 28] No space left on device"),
+    "memory": ("failed", "MemoryError: no room for 9 EiB"),
+}
+
+
+def test_twenty_faults_of_five_kinds_in_two_hundred_runs_cost_twenty_runs(tmp_path):
+    words = (*FAULTY, "-m", "seed=0-199", "evaluation.every=10")
+    code, output = sweep(tmp_path, *words, harm=HARM)
+    assert code == 1
+    assert summary(output).startswith("200 runs: 180 finished, 4 diverged, 8 failed, 8 missing")
+    lines = output[output.index("\ncell") :].splitlines()
+    named = {}
+    for line, log in itertools.pairwise(lines):
+        status, _, rest = line.partition("  ")
+        if status in ("failed", "diverged", "missing"):
+            seed, _, said = rest.rpartition("seed ")[2].partition(": ")
+            named[int(seed)] = (status, said)
+            assert log.strip().endswith(f"/s{seed}/train.log")
+    assert named == {seed: ENDS[fault] for seed, fault in HARM.items()}
+    assert count(tmp_path, records.RESULT) == 184
+    assert count(tmp_path, records.FAILURE) == 8
+    # The fault is gone: the killed runs go on, the failed are left alone until rerun=failed.
+    code, output = sweep(tmp_path, *words)
+    assert (code, summary(output)[:57]) == (1, "200 runs: 188 finished, 4 diverged, 8 failed, 0 missing; ")
+    code, output = sweep(tmp_path, *words, "rerun=failed")
+    assert (code, summary(output)) == (0, "200 runs: 196 finished, 4 diverged, 0 failed, 0 missing")
+    assert count(tmp_path, "s*-a1") == 8
+
+
+def test_two_sweeps_at_once_share_the_runs(tmp_path):
+    words = ("mixer=signed", "-m", "steps=200")
+    both = [start(tmp_path, *words, f"seed={seeds}") for seeds in ("0-7", "4-11")]
+    ends = [finish(process) for process in both]
+    assert [code for code, _ in ends] == [0, 0]
+    assert all(summary(output).startswith("8 runs: 8 finished") for _, output in ends)
+    assert len(results(tmp_path)) == 12
+    assert not list(tmp_path.rglob("*-a1"))
+    for log in tmp_path.rglob("train.log"):
+        assert log.read_text().count("chosen at step") == 1
+
+
+@pytest.mark.parametrize(("launcher", "number"), [("local", signal.SIGINT), ("local", signal.SIGTERM), ("basic", signal.SIGINT)])
+def test_a_sweep_that_is_told_to_stop_makes_checkpoints_and_goes_on_later(tmp_path, launcher, number):
+    words = ("mixer=signed", "-m", "seed=0-3", "steps=400", "evaluation.every=1000", f"hydra/launcher={launcher}")
+    process = start(tmp_path, *words)
+    wait_for(lambda: count(tmp_path, records.STARTED) > 0)
+    time.sleep(1)
+    os.killpg(process.pid, number)
+    code, output = finish(process)
+    assert code == 128 + number
+    assert f"stopped by {'SIGTERM' if launcher == 'local' else signal.Signals(number).name}" in output
+    assert "not started" in output
+    assert count(tmp_path, "checkpoint.ckpt") > 0
+    assert count(tmp_path, records.FAILURE) == 0
+    code, output = sweep(tmp_path, *words)
+    assert (code, summary(output)) == (0, "4 runs: 4 finished, 0 diverged, 0 failed, 0 missing")
+    assert not list(tmp_path.rglob("*-a1"))
+
+
+@pytest.mark.parametrize("launcher", ["local", "basic"])
+def test_fail_fast_starts_nothing_after_the_first_failure(tmp_path, launcher):
+    words = (*FAULTY, "-m", "seed=0-9", f"hydra/launcher={launcher}")
+    code, output = sweep(tmp_path, *words, "fail_fast=true", "hydra.launcher.workers=1" * (launcher == "local"), harm={2: "raise"})
+    assert code == 1
+    assert "missing   7 that were not started" in output
+    assert summary(output).startswith("10 runs: 2 finished, 0 diverged, 1 failed, 7 missing")
+    code, output = sweep(tmp_path, *words, "rerun=failed")
+    assert (code, summary(output)) == (0, "10 runs: 10 finished, 0 diverged, 0 failed, 0 missing")
+
+
+def test_one_process_gives_the_same_table_and_the_same_numbers(tmp_path):
+    tables = []
+    for launcher in ("local", "basic"):
+        outputs = tmp_path / launcher
+        code, output = sweep(outputs, *FAULTY, "-m", "seed=0-4", f"hydra/launcher={launcher}", harm={1: "raise", 3: "exit"})
+        assert code == 1
+        tables.append(output[output.index("cell  ") :].replace(str(outputs), ""))
+    assert tables[0] == tables[1]
+    assert results(tmp_path / "local") == results(tmp_path / "basic")
+
+
+def test_adding_seeds_runs_the_new_ones_and_a_changed_setting_is_a_new_cell(tmp_path):
+    assert sweep(tmp_path, "mixer=signed", "-m", "seed=0,1")[0] == 0
+    first = {file: file.stat().st_mtime_ns for file in tmp_path.rglob(records.RESULT)}
+    _, output = sweep(tmp_path, "mixer=signed", "-m", "seed=0-3")
+    assert "4 runs in 1 cells, 2 of them done before" in output
+    assert {file: file.stat().st_mtime_ns for file in first} == first
+    assert len(results(tmp_path)) == 4
+    _, output = sweep(tmp_path, "mixer=signed", "-m", "seed=0,1", "lr=0.001")
+    assert "done before" not in output
+    assert len(results(tmp_path)) == 6
+
+
+def test_a_sweep_without_anything_to_do_starts_no_worker(tmp_path):
+    words = ("mixer=signed", "-m", "seed=0")
+    sweep(tmp_path, *words)
+    began = time.monotonic()
+    code, output = sweep(tmp_path, *words)
+    assert code == 0
+    assert "at a time" not in output
+    assert time.monotonic() - began < PATIENCE
+
+
+def test_no_worker_outlives_a_sweep_that_is_killed(tmp_path):
+    process = start(tmp_path, "mixer=signed", "-m", "seed=0-3", "steps=100000")
+    wait_for(lambda: count(tmp_path, records.STARTED) == min(2, len(os.sched_getaffinity(0))))
+    process.kill()
+    process.wait()
+    time.sleep(2)
+    group = subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, text=True)
+    assert group.stdout == ""
+    for started in tmp_path.rglob(records.STARTED):
+        assert not records.is_locked(started.parent)
