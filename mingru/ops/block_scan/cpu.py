@@ -1,131 +1,105 @@
-"""One pass over t for LANES sequences (a sequence is one block of one batch entry) side by side.
-
-A product of matrix and vector is then a sum of rows. README.md derives the backward pass.
-"""
+"""One pass over t for every stretch of neighbouring blocks, a row of a block's matrix at a time; README.md derives it."""
 
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, place
-from mingru.ops.cpu.lanes import LANES, load, spread, store
-from mingru.ops.cpu.tiles import add, decayed, decayed_back, read, spot, write, zero
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, share
+from mingru.ops.cpu.lanes import load, plus, spread, store, total, zeros
 from mingru.ops.layout import packed
 
 
 @jit
-def _product(width, matrix, vector, result):
-    """result += matrix vector."""
-    for i in range(width):
-        entry = load(result, i * LANES)
-        for j in range(width):
-            entry = entry + load(matrix, (i * width + j) * LANES) * load(vector, j * LANES)
-        store(result, i * LANES, entry)
+def _row(place, b, t, offset, like):
+    return element(place[0], b * place[1] + t * place[2] + offset, like)
 
 
-@jit
-def _product_back(width, matrix, vector, grad, grad_vector, like):
-    """grad_vector = matrix^T grad; then the matrix becomes its gradient, grad vector^T."""
-    for j in range(width):
-        entry = spread(like)
-        for i in range(width):
-            at = (i * width + j) * LANES
-            g = load(grad, i * LANES)
-            entry = entry + load(matrix, at) * g
-            store(matrix, at, g * load(vector, j * LANES))
-        store(grad_vector, j * LANES, entry)
-
-
-@jit
-def _numbers(width):
-    return LANES * (width * width + 2 + 4 * width)
-
-
-@jit
-def _tiles(scratch, width, like):
-    """The transition, the decay and its gradient, and four tiles of the shape of a state."""
-    matrix, vector = element(scratch, 0, like), width * LANES
-    decay = after(matrix, width * vector)
-    state = after(decay, 2 * LANES)
-    return (
-        matrix,
-        decay,
-        after(decay, LANES),
-        state,
-        after(state, vector),
-        after(state, 2 * vector),
-        after(state, 3 * vector),
-    )
-
-
-def _forward(first, last, sizes, like, scratch, transition, drive, state, decay, states):
-    batch, steps, blocks, width = sizes
-    matrix, decays, _, h, kept, _, _ = _tiles(scratch, width, like)
+def _forward(first, last, sizes, like, scratch, pattern, transition, drive, state, decay, states):
+    steps, blocks, stretch = sizes
+    width, zero, stretches = len(pattern), zeros(like, pattern), (blocks + stretch - 1) // stretch
     for unit in range(first, last):
-        at = spot(unit, LANES, batch, blocks, 1)
-        zero(_numbers(width), matrix)
-        read(state, at, 0, width, width, h, like)
+        b, start = unit // stretches, unit % stretches * stretch
+        previous = _row(state, b, 0, start * width, like)
         for t in range(steps):
-            read(transition, at, t, width * width, width * width, matrix, like)
-            if t == 0 or decay[2] != 0:
-                read(decay, at, t, 1, decay[3], decays, like)
-            decayed(width, LANES, decays, h, kept)
-            read(drive, at, t, width, width, h, like)
-            _product(width, matrix, kept, h)
-            write(states, at, t, width, width, h, like)
+            matrix, kept = (
+                _row(transition, b, t, start * width * width, like),
+                _row(decay, b, t, start * decay[3], like),
+            )
+            x, h = _row(drive, b, t, start * width, like), _row(states, b, t, start * width, like)
+            for n in range(min(stretch, blocks - start)):
+                vector = spread(kept[n * decay[3]], zero) * load(previous, n * width, zero)
+                for i in range(n * width, (n + 1) * width):
+                    h[i] = total(load(matrix, i * width, zero) * vector) + x[i]
+            previous = h
+
+
+@jit
+def _block_back(width, zero, scale, matrix, previous, total_grad, carried, grad_matrix):
+    """One block of one token: what the state before it receives, into `carried`; return the gradient of its decay."""
+    state, received = load(previous, 0, zero), zero
+    vector = scale * state
+    for i in range(width):
+        grad = spread(total_grad[i], zero)
+        received = plus(received, grad, load(matrix, i * width, zero))
+        store(grad_matrix, i * width, grad * vector)
+    store(carried, 0, scale * received)
+    return total(received * state)
 
 
 def _backward(
-    first, last, sizes, like, scratch, grad, transition, state, decay, states,
+    first, last, sizes, like, scratch, pattern, grad, transition, state, decay, states,
     grad_transition, grad_drive, grad_state, grad_decay,
 ):  # fmt: skip
-    batch, steps, blocks, width = sizes
-    matrix, decays, grad_decays, h, kept, carried, total = _tiles(scratch, width, like)
+    steps, blocks, stretch = sizes
+    width, zero, stretches = len(pattern), zeros(like, pattern), (blocks + stretch - 1) // stretch
     for unit in range(first, last):
-        at = spot(unit, LANES, batch, blocks, -1)
-        zero(_numbers(width), matrix)
+        b, start = unit // stretches, unit % stretches * stretch
+        size, at = min(stretch, blocks - start), start * width
+        carried = _row(grad_state, b, 0, at, like)
+        for i in range(size * width):
+            carried[i] = 0
         for t in range(steps - 1, -1, -1):
-            read(grad, at, t, width, width, total, like)
-            add(width * LANES, total, carried)
-            write(grad_drive, at, t, width, width, total, like)
-            read(transition, at, t, width * width, width * width, matrix, like)
-            if t == steps - 1 or decay[2] != 0:
-                read(decay, at, t, 1, decay[3], decays, like)
-            if t > 0:
-                read(states, at, t - 1, width, width, h, like)
-            else:
-                read(state, at, 0, width, width, h, like)
-            decayed(width, LANES, decays, h, kept)
-            _product_back(width, matrix, kept, total, carried, like)
-            write(grad_transition, at, t, width * width, width * width, matrix, like)
-            decayed_back(width, LANES, decays, h, carried, grad_decays, like)
-            write(grad_decay, at, t, 1, 1, grad_decays, like)
-        write(grad_state, at, 0, width, width, carried, like)
+            g, x = _row(grad, b, t, at, like), _row(grad_drive, b, t, at, like)
+            for i in range(size * width):
+                x[i] = g[i] + carried[i]
+            previous = _row(states, b, t - 1, at, like) if t > 0 else _row(state, b, 0, at, like)
+            matrix, grad_matrix = (
+                _row(transition, b, t, at * width, like),
+                _row(grad_transition, b, t, at * width, like),
+            )
+            kept, grad_kept = _row(decay, b, t, start * decay[3], like), _row(grad_decay, b, t, start, like)
+            for n in range(size):
+                here, there = n * width, n * width * width
+                grad_kept[n] = _block_back(
+                    width, zero, spread(kept[n * decay[3]], zero), after(matrix, there), after(previous, here),
+                    after(x, here), after(carried, here), after(grad_matrix, there),
+                )  # fmt: skip
 
 
 _forward_kernel = Kernel(_forward)
 _backward_kernel = Kernel(_backward)
 
 
-def _work(transition: Tensor) -> tuple[int, int]:
-    return -(-transition.shape[0] * transition.shape[2] // LANES), transition.numel()
+def _shares(transition: Tensor) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
+    """Units and numbers touched, sizes, and a pattern of as many numbers as a row of a matrix has."""
+    batch, steps, blocks, width, _ = transition.shape
+    stretch, units = share(batch, blocks)
+    return (units, transition.numel()), (steps, blocks, stretch), (0,) * width
 
 
 def forward(transition: Tensor, drive: Tensor, state: Tensor, decay: Tensor) -> Tensor:
     transition, drive, state = packed(transition, 2), packed(drive, 2), packed(state, 1)
     states = torch.empty(drive.shape, dtype=drive.dtype)
+    work, sizes, pattern = _shares(transition)
     places = place(transition, 2), place(drive, 2), place(state, 1), place(decay, 3), place(states, 2)
-    _forward_kernel(_work(transition), drive.dtype, tuple(drive.shape), _numbers.py_func(drive.shape[-1]), *places)
+    _forward_kernel(work, drive.dtype, sizes, 0, pattern, *places)
     return states
 
 
-def backward(
-    grad: Tensor, transition: Tensor, state: Tensor, decay: Tensor, states: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def backward(grad: Tensor, transition: Tensor, state: Tensor, decay: Tensor, states: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     grad, transition, state, states = packed(grad, 2), packed(transition, 2), packed(state, 1), packed(states, 2)
     results = [torch.empty(x.shape, dtype=grad.dtype) for x in (transition, grad, state, decay)]
+    work, sizes, pattern = _shares(transition)
     inputs = place(grad, 2), place(transition, 2), place(state, 1), place(decay, 3), place(states, 2)
     outputs = [place(result, leading) for result, leading in zip(results, (2, 2, 1, 3), strict=True)]
-    _backward_kernel(
-        _work(transition), grad.dtype, tuple(grad.shape), _numbers.py_func(grad.shape[-1]), *inputs, *outputs
-    )
+    _backward_kernel(work, grad.dtype, sizes, 0, pattern, *inputs, *outputs)
     return tuple(results)

@@ -6,8 +6,8 @@ and leading strides, so that a slice of a fused projection is read where it lies
 `scratch` is the address of memory of the kernel's own. Bare pointers instead of arrays, because arrays take Numba ten
 times longer to compile and keep the loops over neighbouring elements from becoming vector code.
 
-No fast-math flag is set: the compiler may not assume NaN away, reorder a sum or contract a product, so a result depends
-neither on the width of the vector registers nor on where a loop is cut.
+No fast-math flag is set: the compiler may not assume NaN away, reorder a sum or fuse a product into one of its own accord,
+so a result depends neither on the width of the vector registers nor on where a loop is cut.
 """
 
 import contextlib
@@ -22,9 +22,7 @@ import numba
 import numpy as np
 import torch
 from filelock import FileLock
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from torch import Tensor
 
@@ -55,40 +53,35 @@ def after(context, pointer, offset):
     return pointer(pointer, offset), generate
 
 
-@intrinsic
-def prefetch(context, pointer):
-    """Start to load what a pointer leads to; an address outside of any tensor does no harm."""
-
-    def generate(target, builder, signature, values):
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [builder.bitcast(values[0], kind.args[0]), number(0), number(3), number(1)])
-        return target.get_dummy_value()
-
-    return types.void(pointer), generate
-
-
 def place(tensor: Tensor, leading: int) -> tuple[int, ...]:
     """A tensor's address, then the strides of its `leading` axes in elements, then zeros: four numbers."""
     return (tensor.data_ptr(), *tensor.stride()[:leading], 0, 0, 0)[:4]
 
 
+def share(batch: int, size: int, most: int = 64) -> tuple[int, int]:
+    """Cut an axis into stretches of at most `most`, so that with the batch they occupy every thread.
+
+    Returns the length of a stretch and the number of units, which is the stretches of the whole batch.
+    """
+    per_entry = max(-(-size // most), -(-torch.get_num_threads() // batch))
+    stretch = -(-size // per_entry)
+    return stretch, batch * -(-size // stretch)
+
+
 class Kernel:
-    """A compiled function, compiled or loaded from disk when it first meets a dtype."""
+    """A function that is compiled, or loaded from disk, when it first meets a dtype or the length of a tuple."""
 
     def __init__(self, function: Callable):
         self._function = _with_cache(function)
-        self._ready: set[torch.dtype] = set()
+        self._ready: set[tuple] = set()
 
-    def __call__(
-        self, work: tuple[int, int], dtype: torch.dtype, sizes: tuple[int, ...], scratch: int, *places
-    ) -> None:
+    def __call__(self, work: tuple[int, int], dtype: torch.dtype, sizes: tuple[int, ...], scratch: int, *places) -> None:
         """Do all units; `work` is how many they are and about how many numbers they touch, `scratch` in elements."""
         like = np.float32(0) if dtype == torch.float32 else np.float64(0)
-        if dtype not in self._ready:
+        compiled_for = dtype, *map(len, places)
+        if compiled_for not in self._ready:
             self._prepare(sizes, like, places)
-            self._ready.add(dtype)
+            self._ready.add(compiled_for)
         units, elements = work
         threads = min(torch.get_num_threads(), units, 1 + elements // ELEMENTS_PER_THREAD)
         memory = torch.empty(threads * scratch, dtype=dtype)

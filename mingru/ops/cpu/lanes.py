@@ -1,83 +1,141 @@
-"""LANES neighbouring numbers as one value in a kernel, for loops too short for the compiler to turn into vectors."""
+"""A few neighbouring numbers as one value of a kernel, for loops too short for the compiler to turn into vector code.
+
+How many is part of the value's type, so that one kernel is compiled for each. A tuple of that length says how many.
+"""
 
 import operator
+from collections.abc import Callable, Iterable
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-LANES = 16
+INDEX = ir.IntType(32)
 
 
 class Lanes(types.Type):
-    """The type of LANES numbers of one dtype."""
+    """The type of `width` numbers of one dtype."""
 
-    def __init__(self, dtype: types.Float):
-        self.dtype = dtype
-        super().__init__(name=f"Lanes({dtype})")
+    def __init__(self, dtype: types.Float, width: int):
+        self.dtype, self.width = dtype, width
+        super().__init__(name=f"Lanes({dtype}, {width})")
 
 
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager, lanes):
-        super().__init__(manager, lanes, ir.VectorType(manager[lanes.dtype].get_value_type(), LANES))
+        super().__init__(manager, lanes, ir.VectorType(manager[lanes.dtype].get_value_type(), lanes.width))
+
+
+def _indices(chosen: Iterable[int]) -> ir.Constant:
+    chosen = list(chosen)
+    return ir.Constant(ir.VectorType(INDEX, len(chosen)), chosen)
 
 
 @intrinsic
-def load(context, pointer, offset):
-    """The LANES numbers from `offset` on."""
+def zeros(context, like, pattern):
+    """As many zeros as the tuple `pattern` is long; the other functions take it as the kind of lanes that is wanted."""
 
     def generate(target, builder, signature, values):
-        vector = target.get_value_type(signature.return_type)
-        address = builder.bitcast(builder.gep(values[0], [values[1]]), vector.as_pointer())
-        return builder.load(address, align=pointer.dtype.bitwidth // 8)
+        return ir.Constant(target.get_value_type(signature.return_type), None)
 
-    return Lanes(pointer.dtype)(pointer, offset), generate
+    return Lanes(like, pattern.count)(like, pattern), generate
+
+
+@intrinsic
+def load(context, pointer, offset, kind):
+    """The numbers from `offset` on."""
+
+    def generate(target, builder, signature, values):
+        address = builder.bitcast(builder.gep(values[0], [values[1]]), values[2].type.as_pointer())
+        return builder.load(address, align=kind.dtype.bitwidth // 8)
+
+    return kind(pointer, offset, kind), generate
 
 
 @intrinsic
 def store(context, pointer, offset, lanes):
-    """Put LANES numbers from `offset` on."""
+    """Put the numbers from `offset` on."""
 
     def generate(target, builder, signature, values):
         address = builder.bitcast(builder.gep(values[0], [values[1]]), values[2].type.as_pointer())
-        builder.store(values[2], address, align=pointer.dtype.bitwidth // 8)
+        builder.store(values[2], address, align=lanes.dtype.bitwidth // 8)
         return target.get_dummy_value()
 
     return types.void(pointer, offset, lanes), generate
 
 
 @intrinsic
-def spread(context, number):
-    """LANES times the same number."""
+def spread(context, number, kind):
+    """The same number everywhere."""
 
     def generate(target, builder, signature, values):
-        vector = ir.Constant(target.get_value_type(signature.return_type), ir.Undefined)
-        first = builder.insert_element(vector, values[0], ir.Constant(ir.IntType(32), 0))
-        return builder.shuffle_vector(first, vector, ir.Constant(ir.VectorType(ir.IntType(32), LANES), None))
+        first = builder.insert_element(values[1], values[0], INDEX(0))
+        return builder.shuffle_vector(first, first, _indices([0] * kind.width))
 
-    return Lanes(number)(number), generate
+    return kind(number, kind), generate
 
 
 @intrinsic
 def total(context, lanes):
-    """The sum, in a fixed order: halves are added until one number is left."""
+    """The sum, in a fixed order: halves are added as long as there are two, then what is left one by one."""
 
     def generate(target, builder, signature, values):
-        vector, width = values[0], LANES
-        while width > 1:
+        vector, width = values[0], lanes.width
+        while width % 2 == 0:
             width //= 2
-            halves = [
-                builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), width), list(chosen)))
-                for chosen in (range(width), range(width, 2 * width))
-            ]
-            vector = builder.fadd(*halves)
-        return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+            halves = (_indices(range(width)), _indices(range(width, 2 * width)))
+            vector = builder.fadd(*(builder.shuffle_vector(vector, vector, half) for half in halves))
+        result = builder.extract_element(vector, INDEX(0))
+        for i in range(1, width):
+            result = builder.fadd(result, builder.extract_element(vector, INDEX(i)))
+        return result
 
     return lanes.dtype(lanes), generate
 
 
-def _arithmetic(symbol, instruction: str) -> None:
+def _fused(negative: bool) -> Callable:
+    @intrinsic
+    def combine(context, base, left, right):
+        def generate(target, builder, signature, values):
+            addend, factor, other = values
+            factor = builder.fneg(factor) if negative else factor
+            kind = ir.FunctionType(addend.type, [addend.type] * 3)
+            name = f"llvm.fmuladd.v{base.width}f{base.dtype.bitwidth}"
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), (factor, other, addend))
+
+        return base(base, left, right), generate
+
+    return combine
+
+
+# base + left * right and base - left * right, with one rounding where the processor can.
+plus, minus = _fused(negative=False), _fused(negative=True)
+
+
+def _shuffle(choose: Callable[[int], Iterable[int]]) -> Callable:
+    @intrinsic
+    def shuffle(context, first, second):
+        def generate(target, builder, signature, values):
+            return builder.shuffle_vector(*values, _indices(choose(first.width)))
+
+        return first(first, second), generate
+
+    return shuffle
+
+
+# Of two neighbouring lanes: what has an even place, what has an odd one; and the two lanes back from these.
+evens = _shuffle(lambda width: range(0, 2 * width, 2))
+odds = _shuffle(lambda width: range(1, 2 * width, 2))
+lower = _shuffle(lambda width: [i // 2 + i % 2 * width for i in range(width)])
+upper = _shuffle(lambda width: [i // 2 + i % 2 * width for i in range(width, 2 * width)])
+# Of lanes, given twice: each number moves one place down or up, and the last one around.
+down = _shuffle(lambda width: [(i + 1) % width for i in range(width)])
+up = _shuffle(lambda width: [(i - 1) % width for i in range(width)])
+
+
+def _arithmetic(symbol: Callable, instruction: str) -> None:
     @intrinsic
     def combine(context, left, right):
         def generate(target, builder, signature, values):

@@ -1,6 +1,6 @@
-"""One pass over t per head, LANES columns of its state at a time, with the state in the first cache.
+"""One pass over t per head, a group of columns of its state at a time, with the state in the first cache.
 
-A state lies in scratch memory with its V columns padded to whole lanes. The forward pass leaves the state before every
+A state lies in scratch memory with its V columns padded to whole groups. The forward pass leaves the state before every
 CHUNK-th token behind; the backward pass goes back over these chunks, first recomputing the states inside each.
 README.md derives it.
 """
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mingru.ops.cpu.kernel import Kernel, after, element, jit, place
-from mingru.ops.cpu.lanes import LANES, load, spread, store, total
+from mingru.ops.cpu.lanes import load, minus, plus, spread, store, total, zeros
 from mingru.ops.delta_scan import CHUNK
 from mingru.ops.layout import packed
 
@@ -24,77 +24,79 @@ def _pad(source, size, width, target):
 
 
 @jit
-def _copy_rows(source, rows, size, source_width, target, target_width):
+def _copy(source, source_width, size, rows, target, target_width):
+    """Copy `size` columns of each row, padding what is left of a row of the target."""
     for i in range(rows):
         _pad(after(source, i * source_width), size, max(size, target_width), after(target, i * target_width))
 
 
 @jit
-def _product(vector, state, rows, width, column, like):
-    """vector^T state for LANES columns, summed over rows in two strands."""
-    even, odd = spread(vector[0]) * load(state, column), spread(like)
+def _product(vector, state, shape, column, zero):
+    """vector^T state for a group of columns, summed over rows in two strands."""
+    rows, width, _ = shape
+    even, odd = spread(vector[0], zero) * load(state, column, zero), zero
     for i in range(1, rows - 1, 2):
-        odd = odd + spread(vector[i]) * load(state, i * width + column)
-        even = even + spread(vector[i + 1]) * load(state, (i + 1) * width + column)
+        odd = plus(odd, spread(vector[i], zero), load(state, i * width + column, zero))
+        even = plus(even, spread(vector[i + 1], zero), load(state, (i + 1) * width + column, zero))
     if rows % 2 == 0:
-        odd = odd + spread(vector[rows - 1]) * load(state, (rows - 1) * width + column)
+        odd = plus(odd, spread(vector[rows - 1], zero), load(state, (rows - 1) * width + column, zero))
     return even + odd
 
 
 @jit
-def _micro_step(state, shape, scale, key, value, strength, error, result, like):
+def _micro_step(state, shape, scale, key, value, strength, error, result, zero):
     """result = scale * state + strength key error^T, where error = value - (scale * state)^T key."""
-    rows, width = shape
-    for column in range(0, width, LANES):
-        wrong = load(value, column) - spread(scale) * _product(key, state, rows, width, column, like)
+    rows, width, lanes = shape
+    scales = spread(scale, zero)
+    for column in range(0, width, lanes):
+        wrong = minus(load(value, column, zero), scales, _product(key, state, shape, column, zero))
         store(error, column, wrong)
         for i in range(rows):
-            kept = spread(scale) * load(state, i * width + column)
-            store(result, i * width + column, kept + spread(strength * key[i]) * wrong)
+            kept = scales * load(state, i * width + column, zero)
+            store(result, i * width + column, plus(kept, spread(strength * key[i], zero), wrong))
 
 
 @jit
-def _micro_step_back(state, shape, scale, key, strength, error, grad, grad_value, grad_key, like):
+def _micro_step_back(state, shape, scale, key, strength, error, grad, grad_value, grad_key, zero):
     """Turn `grad` from the gradient of the result into that of scale * state; return the gradient of strength."""
-    rows, width = shape
-    products = spread(like)
-    for column in range(0, width, LANES):
-        pull = _product(key, grad, rows, width, column, like)
-        products = products + pull * load(error, column)
-        store(grad_value, column, spread(strength) * pull)
-    for i in range(rows):
-        terms = spread(like)
-        for column in range(0, width, LANES):
-            at, pull = i * width + column, load(grad_value, column)
-            g = load(grad, at)
-            push = spread(strength) * load(error, column)
-            terms = terms + g * push - spread(scale) * load(state, at) * pull
-            store(grad, at, g - spread(key[i]) * pull)
-        grad_key[i] = total(terms)
+    rows, width, lanes = shape
+    products = zero
+    for column in range(0, width, lanes):
+        wrong, received = load(error, column, zero), _product(key, grad, shape, column, zero)
+        products = plus(products, received, wrong)
+        pull, push = spread(strength, zero) * received, spread(strength, zero) * wrong
+        store(grad_value, column, pull)
+        drawn = spread(scale, zero) * pull
+        for i in range(rows):
+            at = i * width + column
+            g = load(grad, at, zero)
+            part = total(minus(g * push, load(state, at, zero), drawn))
+            grad_key[i] = part if column == 0 else grad_key[i] + part
+            store(grad, at, minus(g, spread(key[i], zero), pull))
     return total(products)
 
 
 @jit
-def _read_out_back(state, shape, query, grad_output, grad, grad_query, like):
-    rows, width = shape
-    for i in range(rows):
-        terms = spread(like)
-        for column in range(0, width, LANES):
-            at, g = i * width + column, load(grad_output, column)
-            terms = terms + load(state, at) * g
-            store(grad, at, load(grad, at) + spread(query[i]) * g)
-        grad_query[i] = total(terms)
+def _read_out_back(state, shape, query, grad_output, grad, grad_query, zero):
+    rows, width, lanes = shape
+    for column in range(0, width, lanes):
+        g = load(grad_output, column, zero)
+        for i in range(rows):
+            at = i * width + column
+            part = total(load(state, at, zero) * g)
+            grad_query[i] = part if column == 0 else grad_query[i] + part
+            store(grad, at, plus(load(grad, at, zero), spread(query[i], zero), g))
 
 
 @jit
-def _decay_back(state, shape, scale, grad, like):
+def _decay_back(state, shape, scale, grad, zero):
     """Turn the gradient of scale * state into that of the state; return the gradient of scale."""
-    rows, width = shape
-    terms = spread(like)
-    for at in range(0, rows * width, LANES):
-        g = load(grad, at)
-        terms = terms + g * load(state, at)
-        store(grad, at, spread(scale) * g)
+    rows, width, lanes = shape
+    terms = zero
+    for at in range(0, rows * width, lanes):
+        g = load(grad, at, zero)
+        terms = plus(terms, g, load(state, at, zero))
+        store(grad, at, spread(scale, zero) * g)
     return total(terms)
 
 
@@ -104,74 +106,80 @@ def _token(place, b, t, offset, like):
 
 
 @jit
-def _width(columns):
-    return (columns + LANES - 1) // LANES * LANES
+def _shape(sizes, pattern):
+    lanes = len(pattern)
+    return sizes[3], (sizes[4] + lanes - 1) // lanes * lanes, lanes
 
 
-def _forward(first, last, sizes, like, scratch, query, key, value, strength, state, decay, outputs, final, kept):
+def _forward(first, last, sizes, like, scratch, pattern, query, key, value, strength, state, decay, outputs, final, kept):
     steps, heads, micro_steps, rows, columns = sizes
-    width, entries, one = _width(columns), rows * columns, type(like)(1)
+    shape, zero, entries, one = _shape(sizes, pattern), zeros(like, pattern), rows * columns, type(like)(1)
+    _, width, lanes = shape
     h = element(scratch, 0, like)
     v, error = after(h, rows * width), after(h, (rows + 1) * width)
     for unit in range(first, last):
         b, head = unit // heads, unit % heads
-        _copy_rows(_token(state, b, 0, head * entries, like), rows, columns, columns, h, width)
+        _copy(_token(state, b, 0, head * entries, like), columns, columns, rows, h, width)
         for t in range(steps):
             if t % CHUNK == 0:
-                _copy_rows(h, rows, columns, width, _token(kept, b, t // CHUNK, head * entries, like), columns)
+                _copy(h, width, columns, rows, _token(kept, b, t // CHUNK, head * entries, like), columns)
             scale = _token(decay, b, t, head * decay[3], like)[0]
             for j in range(micro_steps):
                 at = j * heads + head
                 k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
                 _pad(_token(value, b, t, at * columns, like), columns, width, v)
-                _micro_step(h, (rows, width), scale if j == 0 else one, k, v, s, error, h, like)
+                _micro_step(h, shape, scale if j == 0 else one, k, v, s, error, h, zero)
             q = _token(query, b, t, head * rows, like)
-            for column in range(0, width, LANES):
-                store(v, column, _product(q, h, rows, width, column, like))
+            for column in range(0, width, lanes):
+                store(v, column, _product(q, h, shape, column, zero))
             _pad(v, columns, columns, _token(outputs, b, t, head * columns, like))
-        _copy_rows(h, rows, columns, width, _token(final, b, 0, head * entries, like), columns)
+        _copy(h, width, columns, rows, _token(final, b, 0, head * entries, like), columns)
+
+
+@jit
+def _replay(b, head, span, sizes, shape, key, value, strength, decay, padded, errors, states, like, zero):
+    """From states[0] recompute the state before every micro-step of a span of tokens, the one after it, and the errors."""
+    _, heads, micro_steps, rows, columns = sizes
+    size = rows * shape[1]
+    for t in range(*span):
+        for j in range(micro_steps):
+            at, slot = j * heads + head, (t - span[0]) * micro_steps + j
+            scale = _token(decay, b, t, head * decay[3], like)[0] if j == 0 else type(like)(1)
+            k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
+            _pad(_token(value, b, t, at * columns, like), columns, shape[1], padded)
+            h, error = after(states, slot * size), after(errors, slot * shape[1])
+            _micro_step(h, shape, scale, k, padded, s, error, after(h, size), zero)
 
 
 def _backward(
-    first, last, sizes, like, scratch, grad_outputs, grad_final, query, key, value, strength, decay, kept,
+    first, last, sizes, like, scratch, pattern, grad_outputs, grad_final, query, key, value, strength, decay, kept,
     grad_query, grad_key, grad_value, grad_strength, grad_state, grad_decay,
 ):  # fmt: skip
     steps, heads, micro_steps, rows, columns = sizes
-    width, entries, one = _width(columns), rows * columns, type(like)(1)
-    shape, size = (rows, width), rows * width
+    shape, zero, entries, one = _shape(sizes, pattern), zeros(like, pattern), rows * columns, type(like)(1)
+    width, size = shape[1], rows * shape[1]
     grad = element(scratch, 0, like)
-    padded = after(grad, size)
-    errors = after(padded, width)
+    padded, errors = after(grad, size), after(grad, size + width)
     states = after(errors, CHUNK * micro_steps * width)
     for unit in range(first, last):
         b, head = unit // heads, unit % heads
-        _copy_rows(_token(grad_final, b, 0, head * entries, like), rows, columns, columns, grad, width)
+        _copy(_token(grad_final, b, 0, head * entries, like), columns, columns, rows, grad, width)
         for chunk in range((steps - 1) // CHUNK, -1, -1):
             begin, end = chunk * CHUNK, min(steps, chunk * CHUNK + CHUNK)
-            _copy_rows(_token(kept, b, chunk, head * entries, like), rows, columns, columns, states, width)
-            for t in range(begin, end):
-                scale = _token(decay, b, t, head * decay[3], like)[0]
-                for j in range(micro_steps):
-                    at, slot = j * heads + head, (t - begin) * micro_steps + j
-                    k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
-                    _pad(_token(value, b, t, at * columns, like), columns, width, padded)
-                    h, new = after(states, slot * size), after(states, (slot + 1) * size)
-                    _micro_step(
-                        h, shape, scale if j == 0 else one, k, padded, s, after(errors, slot * width), new, like
-                    )
+            _copy(_token(kept, b, chunk, head * entries, like), columns, columns, rows, states, width)
+            _replay(b, head, (begin, end), sizes, shape, key, value, strength, decay, padded, errors, states, like, zero)
             for t in range(end - 1, begin - 1, -1):
+                before, slots = after(states, (t - begin) * micro_steps * size), (t - begin) * micro_steps
                 _pad(_token(grad_outputs, b, t, head * columns, like), columns, width, padded)
                 q, grad_q = _token(query, b, t, head * rows, like), _token(grad_query, b, t, head * rows, like)
-                _read_out_back(
-                    after(states, (t + 1 - begin) * micro_steps * size), shape, q, padded, grad, grad_q, like
-                )
+                _read_out_back(after(before, micro_steps * size), shape, q, padded, grad, grad_q, zero)
                 scale = _token(decay, b, t, head * decay[3], like)[0]
                 for j in range(micro_steps - 1, -1, -1):
-                    at, slot = j * heads + head, (t - begin) * micro_steps + j
-                    k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
-                    h, error = after(states, slot * size), after(errors, slot * width)
+                    at = j * heads + head
+                    k, grad_k = _token(key, b, t, at * rows, like), _token(grad_key, b, t, at * rows, like)
+                    s, error = _token(strength, b, t, at, like)[0], after(errors, (slots + j) * width)
                     _token(grad_strength, b, t, at, like)[0] = _micro_step_back(
-                        h,
+                        after(before, j * size),
                         shape,
                         scale if j == 0 else one,
                         k,
@@ -179,13 +187,12 @@ def _backward(
                         error,
                         grad,
                         padded,
-                        _token(grad_key, b, t, at * rows, like),
-                        like,
+                        grad_k,
+                        zero,
                     )
                     _pad(padded, columns, columns, _token(grad_value, b, t, at * columns, like))
-                h = after(states, (t - begin) * micro_steps * size)
-                _token(grad_decay, b, t, head, like)[0] = _decay_back(h, shape, scale, grad, like)
-        _copy_rows(grad, rows, columns, width, _token(grad_state, b, 0, head * entries, like), columns)
+                _token(grad_decay, b, t, head, like)[0] = _decay_back(before, shape, scale, grad, zero)
+        _copy(grad, width, columns, rows, _token(grad_state, b, 0, head * entries, like), columns)
 
 
 _forward_kernel = Kernel(_forward)
@@ -201,21 +208,24 @@ def _work(state: Tensor, steps: int) -> tuple[int, int]:
     return state.shape[0] * state.shape[1], state.numel() * steps
 
 
-def forward(
-    query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    query, key, value, strength, state = (
-        packed(query, 2), packed(key, 2), packed(value, 2), packed(strength, 2), packed(state, 1)
-    )  # fmt: skip
+def _columns(value: Tensor) -> tuple[tuple[int, ...], int]:
+    """A pattern of as many numbers as columns are handled together, and the width of a padded row."""
+    lanes = 8 if value.shape[-1] <= 8 else 16
+    return (0,) * lanes, -(-value.shape[-1] // lanes) * lanes
+
+
+def forward(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    query, key, value, strength = (packed(x, 2) for x in (query, key, value, strength))
+    state = packed(state, 1)
     batch, steps = query.shape[:2]
     heads, rows, columns = state.shape[1:]
     outputs = torch.empty((batch, steps, heads, columns), dtype=state.dtype)
     final = torch.empty(state.shape, dtype=state.dtype)
     kept = torch.empty((batch, -(-steps // CHUNK), heads, rows, columns), dtype=state.dtype)
-    width = -(-columns // LANES) * LANES
+    pattern, width = _columns(value)
     places = [place(x, 2) for x in (query, key, value, strength)]
     places += [place(state, 1), place(decay, 3), place(outputs, 2), place(final, 1), place(kept, 2)]
-    _forward_kernel(_work(state, steps), state.dtype, _sizes(key, value), (rows + 2) * width, *places)
+    _forward_kernel(_work(state, steps), state.dtype, _sizes(key, value), (rows + 2) * width, pattern, *places)
     return outputs, final, kept
 
 
@@ -223,16 +233,15 @@ def backward(
     grad_outputs: Tensor, grad_final: Tensor,
     query: Tensor, key: Tensor, value: Tensor, strength: Tensor, decay: Tensor, kept: Tensor,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    grad_outputs, query, key, value, strength, kept = (
-        packed(x, 2) for x in (grad_outputs, query, key, value, strength, kept)
-    )
+    grad_outputs, query, key, value, strength, kept = (packed(x, 2) for x in (grad_outputs, query, key, value, strength, kept))
     grad_final = packed(grad_final, 1)
-    micro_steps, rows, columns = key.shape[2], key.shape[4], value.shape[4]
-    width = -(-columns // LANES) * LANES
-    scratch = rows * width + width + CHUNK * micro_steps * width + (CHUNK * micro_steps + 1) * rows * width
+    micro_steps, rows = key.shape[2], key.shape[4]
+    pattern, width = _columns(value)
+    # The gradient of the state, one padded row, and of a chunk the errors and states, with the state after it.
+    scratch = (rows + 1) * width + CHUNK * micro_steps * width + (CHUNK * micro_steps + 1) * rows * width
     results = [torch.empty(x.shape, dtype=x.dtype) for x in (query, key, value, strength, grad_final, decay)]
     places = [place(grad_outputs, 2), place(grad_final, 1)]
     places += [place(x, 2) for x in (query, key, value, strength)] + [place(decay, 3), place(kept, 2)]
     places += [place(x, leading) for x, leading in zip(results, (2, 2, 2, 2, 1, 3), strict=True)]
-    _backward_kernel(_work(grad_final, query.shape[1]), query.dtype, _sizes(key, value), scratch, *places)
+    _backward_kernel(_work(grad_final, query.shape[1]), query.dtype, _sizes(key, value), scratch, pattern, *places)
     return tuple(results)

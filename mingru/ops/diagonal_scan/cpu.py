@@ -3,11 +3,8 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, element, jit, place
+from mingru.ops.cpu.kernel import Kernel, element, jit, place, share
 from mingru.ops.layout import packed
-
-# Channels handled together: wide enough for vector code, narrow enough that one sequence can occupy several threads.
-STRETCH = 64
 
 
 @jit
@@ -16,25 +13,25 @@ def _row(place, b, t, start, like):
 
 
 def _forward(first, last, sizes, like, scratch, decay, drive, state, states):
-    steps, channels = sizes
-    stretches = (channels + STRETCH - 1) // STRETCH
+    steps, channels, stretch = sizes
+    stretches = (channels + stretch - 1) // stretch
     for unit in range(first, last):
-        b, start = unit // stretches, unit % stretches * STRETCH
+        b, start = unit // stretches, unit % stretches * stretch
         previous = _row(state, b, 0, start, like)
         for t in range(steps):
             a, x = _row(decay, b, t, start, like), _row(drive, b, t, start, like)
             h = _row(states, b, t, start, like)
-            for d in range(min(STRETCH, channels - start)):
+            for d in range(min(stretch, channels - start)):
                 h[d] = a[d] * previous[d] + x[d]
             previous = h
 
 
 def _backward(first, last, sizes, like, scratch, grad, decay, state, states, grad_decay, grad_drive, grad_state):
-    steps, channels = sizes
-    stretches = (channels + STRETCH - 1) // STRETCH
+    steps, channels, stretch = sizes
+    stretches = (channels + stretch - 1) // stretch
     for unit in range(first, last):
-        b, start = unit // stretches, unit % stretches * STRETCH
-        size = min(STRETCH, channels - start)
+        b, start = unit // stretches, unit % stretches * stretch
+        size = min(stretch, channels - start)
         carried = _row(grad_state, b, 0, start, like)
         for d in range(size):
             carried[d] = 0
@@ -55,15 +52,19 @@ _forward_kernel = Kernel(_forward)
 _backward_kernel = Kernel(_backward)
 
 
-def _work(drive: Tensor) -> tuple[int, int]:
-    return drive.shape[0] * -(-drive.shape[2] // STRETCH), 2 * drive.numel()
+def _shares(drive: Tensor) -> tuple[tuple[int, int], tuple[int, int, int]]:
+    """Units and numbers touched, and sizes."""
+    batch, steps, channels = drive.shape
+    stretch, units = share(batch, channels)
+    return (units, 2 * drive.numel()), (steps, channels, stretch)
 
 
 def forward(decay: Tensor, drive: Tensor, state: Tensor) -> Tensor:
     decay, drive, state = packed(decay, 2), packed(drive, 2), packed(state, 1)
     states = torch.empty(drive.shape, dtype=drive.dtype)
     places = place(decay, 2), place(drive, 2), place(state, 1), place(states, 2)
-    _forward_kernel(_work(drive), drive.dtype, tuple(drive.shape[1:]), 0, *places)
+    work, sizes = _shares(drive)
+    _forward_kernel(work, drive.dtype, sizes, 0, *places)
     return states
 
 
@@ -72,5 +73,6 @@ def backward(grad: Tensor, decay: Tensor, state: Tensor, states: Tensor) -> tupl
     grad_decay, grad_drive, grad_state = (torch.empty(like.shape, dtype=grad.dtype) for like in (grad, grad, state))
     inputs = place(grad, 2), place(decay, 2), place(state, 1), place(states, 2)
     outputs = place(grad_decay, 2), place(grad_drive, 2), place(grad_state, 1)
-    _backward_kernel(_work(grad), grad.dtype, tuple(grad.shape[1:]), 0, *inputs, *outputs)
+    work, sizes = _shares(grad)
+    _backward_kernel(work, grad.dtype, sizes, 0, *inputs, *outputs)
     return grad_decay, grad_drive, grad_state

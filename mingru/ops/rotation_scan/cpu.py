@@ -3,12 +3,9 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, place
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, share
 from mingru.ops.cpu.sine_cosine import sine_cosine
 from mingru.ops.layout import packed
-
-# Blocks handled together: wide enough for vector code, narrow enough that one sequence can occupy several threads.
-STRETCH = 64
 
 
 @jit
@@ -53,20 +50,20 @@ def _turn_back(size, sine, cosine, kept, d, previous, total, carried, grad_a, gr
 
 
 def _forward(first, last, sizes, like, scratch, angle, scale, drive, state, decay, states):
-    steps, blocks = sizes
-    stretches = (blocks + STRETCH - 1) // STRETCH
+    steps, blocks, stretch = sizes
+    stretches = (blocks + stretch - 1) // stretch
     sine = element(scratch, 0, like)
-    cosine, kept = after(sine, STRETCH), after(sine, 2 * STRETCH)
+    cosine, kept = after(sine, stretch), after(sine, 2 * stretch)
     for unit in range(first, last):
-        b, start = unit // stretches, unit % stretches * STRETCH
-        size = min(STRETCH, blocks - start)
+        b, start = unit // stretches, unit % stretches * stretch
+        size = min(stretch, blocks - start)
         previous = _row(state, b, 0, 2 * start, like)
         for t in range(steps):
             sine_cosine(_row(angle, b, t, start, like), size, sine, cosine, like)
             _read_decay(decay, b, t, start, size, kept, like)
             d, x = _row(scale, b, t, start, like), _row(drive, b, t, 2 * start, like)
             h = _row(states, b, t, 2 * start, like)
-            _turn(size, sine, cosine, kept, d, previous, x, h, after(sine, 3 * STRETCH), after(sine, 4 * STRETCH))
+            _turn(size, sine, cosine, kept, d, previous, x, h, after(sine, 3 * stretch), after(sine, 4 * stretch))
             previous = h
 
 
@@ -74,13 +71,13 @@ def _backward(
     first, last, sizes, like, scratch, grad, angle, scale, state, decay, states,
     grad_angle, grad_scale, grad_drive, grad_state, grad_decay,
 ):  # fmt: skip
-    steps, blocks = sizes
-    stretches = (blocks + STRETCH - 1) // STRETCH
+    steps, blocks, stretch = sizes
+    stretches = (blocks + stretch - 1) // stretch
     sine = element(scratch, 0, like)
-    cosine, kept = after(sine, STRETCH), after(sine, 2 * STRETCH)
+    cosine, kept = after(sine, stretch), after(sine, 2 * stretch)
     for unit in range(first, last):
-        b, start = unit // stretches, unit % stretches * STRETCH
-        size = min(STRETCH, blocks - start)
+        b, start = unit // stretches, unit % stretches * stretch
+        size = min(stretch, blocks - start)
         carried = _row(grad_state, b, 0, 2 * start, like)
         for i in range(2 * size):
             carried[i] = 0
@@ -95,45 +92,37 @@ def _backward(
             d, grad_d = _row(scale, b, t, start, like), _row(grad_scale, b, t, start, like)
             grad_a, grad_kept = _row(grad_angle, b, t, start, like), _row(grad_decay, b, t, start, like)
             _turn_back(
-                size,
-                sine,
-                cosine,
-                kept,
-                d,
-                previous,
-                total,
-                carried,
-                grad_a,
-                grad_d,
-                grad_kept,
-                after(sine, 3 * STRETCH),
-                after(sine, 4 * STRETCH),
-            )
+                size, sine, cosine, kept, d, previous, total, carried, grad_a, grad_d, grad_kept,
+                after(sine, 3 * stretch), after(sine, 4 * stretch),
+            )  # fmt: skip
 
 
 _forward_kernel = Kernel(_forward)
 _backward_kernel = Kernel(_backward)
 
 
-def _work(angle: Tensor) -> tuple[int, int]:
-    return angle.shape[0] * -(-angle.shape[2] // STRETCH), 6 * angle.numel()
+def _shares(angle: Tensor) -> tuple[tuple[int, int], tuple[int, int, int], int]:
+    """Units and numbers touched, sizes, and scratch memory."""
+    batch, steps, blocks = angle.shape
+    stretch, units = share(batch, blocks)
+    return (units, 6 * angle.numel()), (steps, blocks, stretch), 5 * stretch
 
 
 def forward(angle: Tensor, scale: Tensor, drive: Tensor, state: Tensor, decay: Tensor) -> Tensor:
     angle, scale, drive, state = packed(angle, 2), packed(scale, 2), packed(drive, 2), packed(state, 1)
     states = torch.empty(drive.shape, dtype=drive.dtype)
     inputs = place(angle, 2), place(scale, 2), place(drive, 2), place(state, 1), place(decay, 3)
-    _forward_kernel(_work(angle), angle.dtype, tuple(angle.shape[1:]), 5 * STRETCH, *inputs, place(states, 2))
+    work, sizes, scratch = _shares(angle)
+    _forward_kernel(work, angle.dtype, sizes, scratch, *inputs, place(states, 2))
     return states
 
 
-def backward(
-    grad: Tensor, angle: Tensor, scale: Tensor, state: Tensor, decay: Tensor, states: Tensor
-) -> tuple[Tensor, ...]:
+def backward(grad: Tensor, angle: Tensor, scale: Tensor, state: Tensor, decay: Tensor, states: Tensor) -> tuple[Tensor, ...]:
     grad, angle, scale, states = (packed(x, 2) for x in (grad, angle, scale, states))
     state = packed(state, 1)
     results = [torch.empty(x.shape, dtype=x.dtype) for x in (angle, scale, grad, state, decay)]
     inputs = place(grad, 2), place(angle, 2), place(scale, 2), place(state, 1), place(decay, 3), place(states, 2)
     outputs = [place(result, leading) for result, leading in zip(results, (2, 2, 2, 1, 3), strict=True)]
-    _backward_kernel(_work(angle), angle.dtype, tuple(angle.shape[1:]), 5 * STRETCH, *inputs, *outputs)
+    work, sizes, scratch = _shares(angle)
+    _backward_kernel(work, angle.dtype, sizes, scratch, *inputs, *outputs)
     return tuple(results)
