@@ -23,8 +23,7 @@ def checked(op: str, arguments: dict[str, tuple[Tensor | None, str]]) -> list[Te
     sizes = _sizes(op, arguments)
     one = next(iter(given.values())).new_ones((), dtype=dtype) if len(given) < len(arguments) else None
     return [
-        one.expand([sizes[axis] for axis in axes.split()]) if tensor is None else tensor.to(dtype)
-        for tensor, axes in arguments.values()
+        one.expand([sizes[axis] for axis in axes.split()]) if tensor is None else tensor.to(dtype) for tensor, axes in arguments.values()
     ]
 
 

@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 
-def through_time(
-    carry: Callable, grad: Tensor, coefficients: tuple[Tensor, ...], state: Tensor, states: Tensor
-) -> tuple[Tensor, ...]:
+def through_time(carry: Callable, grad: Tensor, coefficients: tuple[Tensor, ...], state: Tensor, states: Tensor) -> tuple[Tensor, ...]:
     """Gradients of the coefficients in their order, of the drive and of the initial state."""
     previous = torch.cat([state[:, None], states[:, :-1]], dim=1)
     carried = torch.zeros_like(state)

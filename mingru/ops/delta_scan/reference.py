@@ -2,9 +2,7 @@ import torch
 from torch import Tensor
 
 
-def delta_scan(
-    query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor
-) -> tuple[Tensor, Tensor]:
+def delta_scan(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor) -> tuple[Tensor, Tensor]:
     """H <- decay[t] H, then for each micro-step j: H <- H + strength[t, j] k[t, j] (v[t, j] - H^T k[t, j])^T.
 
     outputs[t] = H^T q[t] after the last micro-step: the definition every kernel is judged by.
