@@ -99,8 +99,8 @@ SMALLEST = [
 WIDE = [
     Case(diagonal_scan, (150,), 2),
     Case(rotation_scan, (70,), 3),
-    Case(givens_scan, (27, 5, 8), 2),
-    Case(block_scan, (37, 16), 2),
+    Case(givens_scan, (67, 3, 4), 2),
+    Case(block_scan, (70, 3), 2),
     Case(delta_scan, (3, 2, 18, 33), 4),
 ]
 

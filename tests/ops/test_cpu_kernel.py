@@ -22,9 +22,9 @@ from tests.ops.cases import Case, gradients, results
 LARGE = [
     Case(diagonal_scan, (130,), 2),
     Case(rotation_scan, (40,), 3),
-    Case(givens_scan, (23, 3, 8), 2),
-    Case(block_scan, (11, 5), 2),
-    Case(delta_scan, (2, 3, 8, 16), 4),
+    Case(givens_scan, (23, 3, 4), 2),
+    Case(block_scan, (23, 3), 2),
+    Case(delta_scan, (2, 3, 8, 8), 4),
 ]
 # Kernels without the op around them: torch takes seconds to load what the op needs.
 DIAGONAL = """

@@ -44,6 +44,14 @@ def test_an_angle_that_is_not_finite_gives_nan_and_spares_its_neighbours(number)
         assert numpy.allclose(result[[0, 4]], value)
 
 
+@pytest.mark.parametrize("number", BOUND)
+def test_a_far_neighbour_changes_no_bit(number):
+    angle = numpy.random.randn(37).astype(number)
+    among = numpy.append(angle, number(1e6))
+    for alone, beside in zip(both(angle), both(among), strict=True):
+        assert (alone == beside[:-1]).all()
+
+
 def test_zero_is_exact():
     sine, cosine = both(numpy.zeros(17, numpy.float32))
     assert (sine == 0).all()
