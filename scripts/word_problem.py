@@ -11,8 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
-# In place of this folder, whose file names would hide modules of the same name.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
+if __name__ == "__main__":
+    # In place of this folder, whose file names would hide modules of the same name.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from tasks.algebra.names import named_group
 from tasks.word_problem_file import all_words, different_words, read_words, write_words

@@ -14,7 +14,7 @@ NOISE = 0.05
 # Runge-Kutta steps per gap.
 SUBSTEPS = 20
 # Sequences that the floors are estimated from.
-COUNTED = 1024
+COUNTED = 512
 
 
 class Pendulum:
@@ -53,7 +53,7 @@ class Pendulum:
         return _floors(self.name, length)[1]
 
     def position_chance(self, length: int) -> Tensor:
-        """The variance of the target, estimated from 1,024 sequences."""
+        """The variance of the target, estimated from 512 sequences."""
         self.check_length(length)
         return _floors(self.name, length)[0].clone()
 

@@ -19,7 +19,7 @@ SUBSTEPS, STEP = 100, 1e-4
 # The frames at the start that are shown without noise.
 CLEAN = 5
 # Films that the floors are estimated from.
-COUNTED = 1024
+COUNTED = 256
 
 
 class PendulumImages:
@@ -64,7 +64,7 @@ class PendulumImages:
         return _floors(self.name, self.friction, length)[1]
 
     def position_chance(self, length: int) -> Tensor:
-        """The variance of the target, estimated from 1,024 films."""
+        """The variance of the target, estimated from 256 films."""
         self.check_length(length)
         return _floors(self.name, self.friction, length)[0].clone()
 

@@ -76,22 +76,28 @@ class PixelSequences:
         return Batch((self._pictures[numbers].float() / self.white)[..., None], self._labels[numbers])
 
 
-def psmnist(name: str, folder: str, bit_reversed: bool = False, bar: float = 0.9) -> PixelSequences:
+def psmnist(name: str, folder: str | None, bit_reversed: bool = False, bar: float = 0.9) -> PixelSequences:
     """MNIST from the four IDX files in `folder`, packed with gzip or not: 784 pixels in a random or in bit-reversed order.
 
     The random order and the split are the minGRU ladder's: torch's permutation of seed 20260719; 50,000 pictures to train on, 10,000 to
     validate, 10,000 to test. Bit-reversed, as in S4 and S5, the validation pictures are a random tenth of 60,000 (torch's permutation of
     seed 42).
     """
-    parts = [_read_idx(name, folder, f"{part}-{kind}") for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
-    pictures, labels = torch.cat(parts[::2]), torch.cat(parts[1::2]).long()
-    if len(pictures) != len(labels) or pictures.shape[1:] != (28, 28):
-        raise ValueError(f"{name}: {folder} holds {len(pictures)} pictures of {tuple(pictures.shape[1:])} pixels and {len(labels)} labels")
-    train = len(parts[0])
-    shuffled = torch.randperm(train, generator=Generator().manual_seed(42)) if bit_reversed else torch.arange(train)
-    kept = train - train // 10 if bit_reversed else train - train // 6
-    order = bit_reversal(784) if bit_reversed else torch.randperm(784, generator=Generator().manual_seed(LADDER_SEED))
-    return PixelSequences(name, pictures, labels, order, _splits(shuffled, kept, torch.arange(train, len(pictures))), 255, bar)
+    if folder is None:
+        raise ValueError(f"{name}: task.folder names the folder with the four IDX files of MNIST")
+    # Where the caller builds models on another device, or on none, the pictures stay on the CPU.
+    with torch.device("cpu"):
+        parts = [_read_idx(name, folder, f"{part}-{kind}") for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
+        pictures, labels = torch.cat(parts[::2]), torch.cat(parts[1::2]).long()
+        if len(pictures) != len(labels) or pictures.shape[1:] != (28, 28):
+            raise ValueError(
+                f"{name}: {folder} holds {len(pictures)} pictures of {tuple(pictures.shape[1:])} pixels and {len(labels)} labels"
+            )
+        train = len(parts[0])
+        shuffled = torch.randperm(train, generator=Generator().manual_seed(42)) if bit_reversed else torch.arange(train)
+        kept = train - train // 10 if bit_reversed else train - train // 6
+        order = bit_reversal(784) if bit_reversed else torch.randperm(784, generator=Generator().manual_seed(LADDER_SEED))
+        return PixelSequences(name, pictures, labels, order, _splits(shuffled, kept, torch.arange(train, len(pictures))), 255, bar)
 
 
 def digits(name: str, bar: float = 0.9) -> PixelSequences:
@@ -103,12 +109,13 @@ def digits(name: str, bar: float = 0.9) -> PixelSequences:
         from sklearn.datasets import load_digits
     except ImportError:
         raise ValueError(f"{name}: the pictures come with scikit-learn: pip install scikit-learn") from None
-    data = load_digits()
-    numbers = torch.arange(len(data.target))
-    parts = {"validation": 7, "fresh": 8, "test": 9}
-    splits = {"train": numbers[numbers % 10 < 7]} | {part: numbers[numbers % 10 == k] for part, k in parts.items()}
-    pictures, labels = torch.from_numpy(data.images.astype(np.uint8)), torch.from_numpy(data.target).long()
-    return PixelSequences(name, pictures, labels, bit_reversal(64), splits, 16, bar)
+    with torch.device("cpu"):
+        data = load_digits()
+        numbers = torch.arange(len(data.target))
+        parts = {"validation": 7, "fresh": 8, "test": 9}
+        splits = {"train": numbers[numbers % 10 < 7]} | {part: numbers[numbers % 10 == k] for part, k in parts.items()}
+        pictures, labels = torch.from_numpy(data.images.astype(np.uint8)), torch.from_numpy(data.target).long()
+        return PixelSequences(name, pictures, labels, bit_reversal(64), splits, 16, bar)
 
 
 def bit_reversal(count: int) -> Tensor:

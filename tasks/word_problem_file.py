@@ -130,9 +130,13 @@ class WordProblemFile(WordProblem):
 
     prefix_closed = False
 
-    def __init__(self, name: str, group: str, file: str, bar: float = 0.99) -> None:
+    def __init__(self, name: str, group: str | None, file: str | None, bar: float = 0.99) -> None:
+        if group is None or file is None:
+            raise ValueError(f"{name}: task.group names the group and task.file the file, such as A5 and A5=10.csv")
         super().__init__(name, named_group(group), bar=bar)
-        self._words, self._part = read_words(file, self.group), "test"
+        # Where the caller builds models on another device, or on none, the words stay on the CPU.
+        with torch.device("cpu"):
+            self._words, self._part = read_words(file, self.group), "test"
 
     def split(self, name: Split) -> "WordProblemFile":
         task = copy.copy(self)

@@ -46,11 +46,13 @@ def read_group(name: str | Path) -> CayleyTable:
         raise ValueError(f"{name}: {error}") from None
 
 
-def read_automaton(file: str) -> Automaton:
+def read_automaton(file: str | None) -> Automaton:
     """A finite automaton: a table with one row per token and one column per state (.csv, .npy), or a .json file.
 
     The .json has `states` and `alphabet`, lists of names, `start`, and `transitions`, from state to symbol to state.
     """
+    if file is None:
+        raise ValueError("an automaton is read from a file: task.group.file=mine.json")
     try:
         if Path(file).suffix.lower() != ".json":
             return Automaton(read_table(file))

@@ -84,7 +84,7 @@ def random_square(order: int, numbers: Generator) -> Indices:
     cube = (((columns[:, None] + columns) % order)[..., None] == columns).astype(np.int8)
     improper, visits = np.array([-1]), 0
     while visits < order**2:
-        draws = torch.randint(2**40, (order**3, 3), generator=numbers).numpy()
+        draws = torch.randint(2**40, (order**3, 3), generator=numbers, device="cpu").numpy()
         visits += _move(cube.reshape(-1), order, improper, draws, order**2 - visits)
     return cube.argmax(axis=2).astype(np.min_scalar_type(order - 1))
 

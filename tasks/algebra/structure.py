@@ -1,5 +1,6 @@
 """What kind of group a group is, from products alone."""
 
+import functools
 import math
 from dataclasses import dataclass
 from itertools import pairwise
@@ -35,6 +36,7 @@ class Structure:
         return len(self.derived_series) - 1 if self.is_solvable else None
 
 
+@functools.cache
 def structure(group: Group) -> Structure:
     series = derived_series(group)
     derived = series[1] if len(series) > 1 else series[0]

@@ -1,5 +1,7 @@
 """All subgroups of a small group."""
 
+import functools
+
 import numpy as np
 
 from tasks.algebra.cayley import tabulated
@@ -9,7 +11,8 @@ from tasks.algebra.transitions import Group, Indices
 LARGEST_ORDER = 120
 
 
-def subgroups(group: Group) -> list[Subset]:
+@functools.cache
+def subgroups(group: Group) -> tuple[Subset, ...]:
     """Every subgroup, as a mask over the elements, small ones first. ValueError above order 120.
 
     A subgroup that is not trivial is one already found joined with one more element, and of a coset of it any element will do.
@@ -27,7 +30,7 @@ def subgroups(group: Group) -> list[Subset]:
             if (key := joined.tobytes()) not in generators:
                 generators[key] = [*known, element]
                 found.append(joined)
-    return sorted(found, key=lambda mask: (int(mask.sum()), mask.tobytes()[::-1]))
+    return tuple(sorted(found, key=lambda mask: (int(mask.sum()), mask.tobytes()[::-1])))
 
 
 def is_normal(group: Group, mask: Subset) -> bool:

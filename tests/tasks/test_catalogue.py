@@ -4,6 +4,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from mingru import settings
 from tasks.base import IGNORE, Batch, Task
 from tasks.datamodule import EvaluationBatches, TrainBatches
 from tasks.lengths import is_prefix_closed, valid_lengths
@@ -149,3 +150,18 @@ def test_no_training_sequence_is_one_of_an_evaluation(task, length):
     for i, one in enumerate([train, *splits]):
         for other in [train, *splits][:i]:
             assert one.isdisjoint(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("psmnist", "psmnist: task.folder names the folder with the four IDX files"),
+        ("automaton", "task.group.file=mine.json"),
+        ("word_problem_file", "word_problem_file: task.group names the group and task.file the file"),
+    ],
+)
+def test_a_task_of_files_says_which_setting_names_them(name, message):
+    node = OmegaConf.to_container(OmegaConf.load(TASKS / f"{name}.yaml"))
+    node.pop("extractor")
+    with pytest.raises(ValueError, match=message):
+        settings.build(node)
