@@ -23,7 +23,7 @@ test: $(READY)  ## the tests that need no service, no network and no root
 	$(BIN)/python -m pytest
 
 test-all: test  ## then the marked tests, each of which installs what it needs
-	$(BIN)/python -m pytest -m "$(MARKS)"
+	$(BIN)/python -m pytest -n 0 -m "$(MARKS)"
 
 lint: $(READY)  ## style, and who may import whom
 	$(BIN)/ruff check .

@@ -6,6 +6,8 @@ import random
 import numpy
 import pytest
 import torch
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
@@ -19,6 +21,14 @@ def seeded_and_single_threaded():
     random.seed(0)
     numpy.random.seed(0)
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def hydra_forgets():
+    """A job that Hydra ran in this process leaves its config behind, whose folder of YAML files the next test would read."""
+    yield
+    GlobalHydra.instance().clear()
+    HydraConfig.instance().cfg = None
 
 
 @pytest.hookimpl(wrapper=True)
