@@ -10,8 +10,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-# Bytes that a program may have on their way: enough to hide a load, few enough for many programs on a processor.
+# Bytes that a program should have on their way: enough to hide a load, few enough for many programs on a processor.
 IN_FLIGHT = 24_576
+# Bytes a token of which one is still loaded ahead: two of them fit the shared memory of any processor.
+LARGEST = 40_960
 
 
 def empty_like(tensor: Tensor) -> Tensor:
@@ -20,8 +22,9 @@ def empty_like(tensor: Tensor) -> Tensor:
 
 
 def stages(like: Tensor, numbers: int) -> int:
-    """How many tokens to load ahead if a program reads so many numbers for each."""
-    return max(2, min(6, IN_FLIGHT // (numbers * like.element_size())))
+    """Tokens on their way or being computed if a program reads so many numbers for each; with 1, none is loaded ahead."""
+    size = numbers * like.element_size()
+    return max(2 if size <= LARGEST else 1, min(6, IN_FLIGHT // size))
 
 
 def launch(kernel, programs: int, arguments: tuple, constants: dict[str, int], warps: int = 1) -> None:
