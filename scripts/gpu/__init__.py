@@ -1,0 +1,1 @@
+"""What scripts/gpu_check.py checks and measures. Needs torch and triton, nothing else."""
