@@ -153,7 +153,7 @@ def layer(node: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def build(node: dict[str, Any]) -> Any:
-    """What a node with a `_target_` names, nested nodes first, with plain lists and dicts as arguments; its own ValueErrors come through."""
+    """What a node with a `_target_` names, nested nodes first, with plain lists and dicts; its own ValueErrors come through."""
     try:
         return instantiate(node, _convert_="all")
     except InstantiationException as error:

@@ -26,7 +26,8 @@ def test_an_outside_key_keeps_the_cell(base, override):
     [
         "task=s3", "mixer=delta", "mixer.rounds=2", "mixer.block_size=4", "extractor=none", "extractor=log", "depth=2", "d_model=32",
         "mlp_expansion=0", "length=32", "steps=800", "batch_size=64", "lr=0.001", "evaluation.every=50", "evaluation.select_length=96",
-        "evaluation.lengths=[64]", "evaluation.bar=0.98", "evaluation.select_sequences=128", "evaluation.sequences=256", "task.bar=0.5", "compile=true",
+        "evaluation.lengths=[64]", "evaluation.bar=0.98", "evaluation.select_sequences=128", "evaluation.sequences=256", "task.bar=0.5",
+        "compile=true",
         "stack=[{mixer: signed, coupled: true}, givens]",
     ],
 )  # fmt: skip
