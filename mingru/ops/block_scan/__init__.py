@@ -37,12 +37,8 @@ def _scan(transition: Tensor, drive: Tensor, state: Tensor, decay: Tensor) -> Te
 
 
 @torch.library.custom_op("mingru::block_scan_backward", mutates_args=())
-def _scan_backward(
-    grad: Tensor, transition: Tensor, state: Tensor, decay: Tensor, states: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    *coefficients, grad_decay, grad_drive, grad_state = through_time(
-        reference.carry, grad, (transition, decay), state, states
-    )
+def _scan_backward(grad: Tensor, transition: Tensor, state: Tensor, decay: Tensor, states: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    *coefficients, grad_decay, grad_drive, grad_state = through_time(reference.carry, grad, (transition, decay), state, states)
     return *coefficients, grad_drive, grad_state, grad_decay
 
 

@@ -41,9 +41,7 @@ def delta_scan(
 
 
 @torch.library.custom_op("mingru::delta_scan", mutates_args=())
-def _scan(
-    query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def _scan(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Outputs, the final state, and the states before every CHUNK-th token, from which the backward pass starts."""
     kept, outputs = [], []
     for part in zip(*(x.split(CHUNK, dim=1) for x in (query, key, value, strength, decay)), strict=True):

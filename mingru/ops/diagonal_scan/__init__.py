@@ -18,9 +18,7 @@ def diagonal_scan(decay: Tensor, drive: Tensor, state: Tensor) -> Tensor:
     decay and drive are (B, T, D), the initial state (B, D). The final state is states[:, -1].
     Half precision is computed and returned in float32. Raises ValueError for wrong shapes, dtypes or devices.
     """
-    return _scan(
-        *checked("diagonal_scan", {"decay": (decay, "B T D"), "drive": (drive, "B T D"), "state": (state, "B D")})
-    )
+    return _scan(*checked("diagonal_scan", {"decay": (decay, "B T D"), "drive": (drive, "B T D"), "state": (state, "B D")}))
 
 
 @torch.library.custom_op("mingru::diagonal_scan", mutates_args=())

@@ -41,12 +41,8 @@ def _scan(angle: Tensor, drive: Tensor, state: Tensor, decay: Tensor) -> Tensor:
 
 
 @torch.library.custom_op("mingru::givens_scan_backward", mutates_args=())
-def _scan_backward(
-    grad: Tensor, angle: Tensor, state: Tensor, decay: Tensor, states: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    *coefficients, grad_decay, grad_drive, grad_state = through_time(
-        reference.carry, grad, (angle, decay), state, states
-    )
+def _scan_backward(grad: Tensor, angle: Tensor, state: Tensor, decay: Tensor, states: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    *coefficients, grad_decay, grad_drive, grad_state = through_time(reference.carry, grad, (angle, decay), state, states)
     return *coefficients, grad_drive, grad_state, grad_decay
 
 

@@ -43,9 +43,7 @@ def _scan(angle: Tensor, scale: Tensor, drive: Tensor, state: Tensor, decay: Ten
 def _scan_backward(
     grad: Tensor, angle: Tensor, scale: Tensor, state: Tensor, decay: Tensor, states: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    *coefficients, grad_decay, grad_drive, grad_state = through_time(
-        reference.carry, grad, (angle, scale, decay), state, states
-    )
+    *coefficients, grad_decay, grad_drive, grad_state = through_time(reference.carry, grad, (angle, scale, decay), state, states)
     return *coefficients, grad_drive, grad_state, grad_decay
 
 
