@@ -75,10 +75,12 @@ def catalogue() -> str:
     cfg, parts, described = composed(["evaluation.lengths=[64,256]"]), [], set()
     for name in sorted(files, key=lambda name: (not files[name]._target_.startswith("tasks.word_problem."), files[name]._target_, name)):
         target = get_object(files[name]._target_)
+        module = inspect.getmodule(target)
+        if module not in described:
+            parts.append(f"## {module.__doc__.splitlines()[0].removesuffix('.')}")
         if target not in described:
-            described.add(target)
-            parts.append(f"## {inspect.getmodule(target).__doc__.splitlines()[0].removesuffix('.')}")
             parts.append(describe.docstring(target))
+        described |= {module, target}
         cfg.task = files[name]
         parts.append(f"### {name}\n\n{purpose(name)}" if name in ELSEWHERE else shown(cfg, "###"))
     return "\n\n".join(parts)
