@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ SMALL = (
     "task=s3", "length=8", "steps=10", "batch_size=4", "d_model=8", "evaluation.every=2", "evaluation.sequences=8",
     "evaluation.select_sequences=8", "evaluation.lengths=[8]", "logger=none", "device=cpu",
 )  # fmt: skip
+# Seconds for a command: a machine that is busy with other things is slow, not wrong.
+PATIENCE = 400
 FAULTY = ("stack=[{mixer: faulty, _target_: tests.sweep.faults.Faulty}]",)
 
 
@@ -30,9 +34,40 @@ def start(outputs: Path, *words: str, harm: dict[int, str] | None = None, **opti
 
 def sweep(outputs: Path, *words: str, harm: dict[int, str] | None = None) -> tuple[int, str]:
     """The exit code and the output of a whole command."""
-    process = start(outputs, *words, harm=harm)
-    output, _ = process.communicate()
+    return finish(start(outputs, *words, harm=harm))
+
+
+def finish(process: subprocess.Popen) -> tuple[int, str]:
+    """The exit code and the output of a command, which doesn't outlive the test that waits for it."""
+    try:
+        output, _ = process.communicate(timeout=PATIENCE)
+    except BaseException:
+        process.kill()
+        raise
     return process.returncode, output
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def summary(output: str) -> str:
+    """The last line of a sweep's table."""
+    return output.rstrip().splitlines()[-1]
+
+
+def trouble(output: str) -> dict[int, tuple[str, str]]:
+    """The runs that a sweep's table names, by their seed: how they ended and what was said."""
+    named = {}
+    for line in output[output.rindex("cell  ") :].splitlines():
+        status, _, rest = line.partition("  ")
+        if status in ("failed", "diverged", "missing") and "seed " in rest:
+            seed, _, said = rest.rpartition("seed ")[2].partition(": ")
+            named[int(seed)] = (status, said)
+    return named
 
 
 def results(outputs: Path) -> dict[str, dict[str, Any]]:

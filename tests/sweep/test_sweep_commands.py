@@ -1,6 +1,5 @@
 """Whole sweeps through the command line, with harm done to them."""
 
-import itertools
 import os
 import random
 import signal
@@ -10,27 +9,10 @@ import time
 import pytest
 
 from mingru.sweep import records
-from tests.sweep.command import FAULTY, results, start, sweep
+from tests.packages import install
+from tests.sweep.command import FAULTY, PATIENCE, finish, results, start, summary, sweep, trouble, wait_for
 
-pytestmark = pytest.mark.slow
-# A machine that is busy with other things is slow, not wrong.
-PATIENCE = 240
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
-
-
-def finish(process):
-    output, _ = process.communicate(timeout=PATIENCE)
-    return process.returncode, output
-
-
-def summary(output):
-    return output.rstrip().splitlines()[-1]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def count(outputs, name):
@@ -86,15 +68,9 @@ def test_twenty_faults_of_five_kinds_in_two_hundred_runs_cost_twenty_runs(tmp_pa
     code, output = sweep(tmp_path, *words, harm=HARM)
     assert code == 1
     assert summary(output).startswith("200 runs: 180 finished, 4 diverged, 8 failed, 8 missing")
-    lines = output[output.index("\ncell") :].splitlines()
-    named = {}
-    for line, log in itertools.pairwise(lines):
-        status, _, rest = line.partition("  ")
-        if status in ("failed", "diverged", "missing"):
-            seed, _, said = rest.rpartition("seed ")[2].partition(": ")
-            named[int(seed)] = (status, said)
-            assert log.strip().endswith(f"/s{seed}/train.log")
-    assert named == {seed: ENDS[fault] for seed, fault in HARM.items()}
+    assert trouble(output) == {seed: ENDS[fault] for seed, fault in HARM.items()}
+    for seed in HARM:
+        assert f"/s{seed}/train.log" in output[output.rindex("cell  ") :]
     assert count(tmp_path, records.RESULT) == 184
     assert count(tmp_path, records.FAILURE) == 8
     # The fault is gone: the killed runs go on, the failed are left alone until rerun=failed.
@@ -189,3 +165,17 @@ def test_no_worker_outlives_a_sweep_that_is_killed(tmp_path):
     assert group.stdout == ""
     for started in tmp_path.rglob(records.STARTED):
         assert not records.is_locked(started.parent)
+
+
+def test_joblib_loses_the_runs_at_work_with_a_dead_worker_and_no_others(tmp_path):
+    install("hydra_plugins.hydra_joblib_launcher", "hydra-joblib-launcher>=1.2")
+    words = (*FAULTY, "hydra/launcher=joblib", "-m", "seed=0-11")
+    code, output = sweep(tmp_path, *words, harm={2: "raise", 5: "SIGKILL"})
+    assert code == 1
+    assert "JoblibLauncher gave up: TerminatedWorkerError" in output
+    named = trouble(output)
+    assert named[2] == ("failed", "RuntimeError: boom")
+    assert named[5][0] == "missing"
+    assert len(named) <= 3
+    code, output = sweep(tmp_path, *words, "rerun=failed")
+    assert (code, summary(output)) == (0, "12 runs: 12 finished, 0 diverged, 0 failed, 0 missing")
