@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 import wandb
+
 from mingru import tracking
 from mingru.report import contents, frame, table
 from mingru.report.families import families
