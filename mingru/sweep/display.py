@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from mingru.sweep.ledger import Ledger, cell_rows, shown, titles
+from mingru.sweep.ledger import Ledger, cell_rows, counted, shown, titles
 from mingru.sweep.outcome import DIVERGED, FAILED, FINISHED, MISSING, Outcome
 from mingru.sweep.pace import Pace, Running
 from mingru.sweep.request import Request
@@ -39,9 +39,9 @@ class Display:
         self.titles = titles(ledger.requests)
 
     def opening(self) -> str:
-        runs, workers = len(self.ledger.requests), self.pace.workers
+        runs, cells = counted(len(self.ledger.requests), "run"), counted(len(self.titles), "cell")
         before = f", {self.ledger.before} of them done before" if self.ledger.before else ""
-        return f"{runs} runs in {len(self.titles)} cells{before}; {workers} at a time"
+        return f"{runs} in {cells}{before}; {self.pace.workers} at a time"
 
     def open(self) -> None:
         self.write(self.opening())
@@ -117,7 +117,7 @@ class LiveDisplay(Display):
         if self.stopped_by:
             words.append(f"stopping on {self.stopped_by}")
         elif waiting and not running and not elsewhere:
-            words.append(f"starting {min(self.pace.workers, len(waiting))} workers")
+            words.append(f"starting {counted(min(self.pace.workers, len(waiting)), 'worker')}")
         left = self.pace.left(waiting, running)
         gone = f"{clock(self.pace.gone)} gone" + ("" if left is None else f", about {clock(left)} left")
         sums = Table.grid(padding=(0, 2))
@@ -142,7 +142,7 @@ class LiveDisplay(Display):
                 fits = f"{count['fits']}/{count['results']}" if count["results"] else ""
                 cells.add_row(title, f"{count['done']}/{count['runs']}", fits)
         if len(rows) > len(kept):
-            cells.add_row(f"and {len(rows) - len(kept)} cells more")
+            cells.add_row(f"and {counted(len(rows) - len(kept), 'cell')} more")
         return cells
 
 

@@ -77,14 +77,14 @@ def shown(path: Path) -> str:
 
 
 def table(ledger: Ledger) -> str:
-    """The end of a sweep: every cell, every run that did not finish with its log, the sum, and what to do next."""
+    """The end of a sweep: every cell, every run that did not finish with its log, what to do about them, the sum."""
     rows = cell_rows(ledger)
     width = max(len("cell"), *(len(title) for title, _ in rows))
     lines = [f"{'cell':{width}}  {'runs':>5}  {'fits':>8}" + "".join(f"  {status:>8}" for status in STATUSES)]
     for title, count in rows:
         fits = f"{count['fits']}/{count['results']}"
         lines.append(f"{title:{width}}  {count['runs']:5}  {fits:>8}" + "".join(f"  {count[status] or '-':>8}" for status in STATUSES))
-    return "\n".join([*lines, *trouble_lines(ledger), summary(ledger)])
+    return "\n".join([*lines, *trouble_lines(ledger), *hints(ledger), summary(ledger)])
 
 
 def trouble_lines(ledger: Ledger) -> list[str]:
@@ -101,13 +101,18 @@ def trouble_lines(ledger: Ledger) -> list[str]:
     return lines + ([f"{MISSING:8}  {not_started} that were not started"] if not_started else [])
 
 
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + "s" * (number != 1)
+
+
+def hints(ledger: Ledger) -> list[str]:
+    """What another command would do about the runs that are not as they should be."""
+    count = Counter(ended.status for ended in ledger.outcomes.values())
+    lines = [f"{counted(ledger.stale, 'result')} of other code kept; rerun=stale redoes them"] if ledger.stale else []
+    lines += ["the same command goes on with the missing"] if count[MISSING] else []
+    return lines + (["rerun=failed tries the failed again"] if count[FAILED] else [])
+
+
 def summary(ledger: Ledger) -> str:
     count = Counter(ended.status for ended in ledger.outcomes.values())
-    text = f"{len(ledger.requests)} runs: " + ", ".join(f"{count[status]} {status}" for status in STATUSES)
-    if ledger.stale:
-        text += f"; {ledger.stale} made by other code are kept (rerun=stale redoes them)"
-    if count[MISSING]:
-        text += "; the same command goes on with the missing"
-    if count[FAILED]:
-        text += "; rerun=failed tries the failed again"
-    return text
+    return f"{counted(len(ledger.requests), 'run')}: " + ", ".join(f"{count[status]} {status}" for status in STATUSES)

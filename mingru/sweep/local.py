@@ -5,6 +5,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 from hydra.core.utils import JobReturn, JobStatus
@@ -13,8 +14,9 @@ from hydra.plugins.launcher import Launcher
 from mingru.sweep import interruption, records, worker
 from mingru.sweep.claim import standing
 from mingru.sweep.display import Display, display
-from mingru.sweep.ledger import Ledger
-from mingru.sweep.outcome import outcome
+from mingru.sweep.ledger import NOT_STARTED, Ledger
+from mingru.sweep.outcome import Outcome, outcome
+from mingru.sweep.patience import Lost
 from mingru.sweep.pool import Event, Pool, Worker
 from mingru.sweep.request import Request, Requests
 
@@ -24,9 +26,14 @@ TICK = 0.2
 STILLBORN = 3
 
 
-def cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """The cores this process may use: those it is bound to, and no more than its container is granted."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        granted, period = quota.read_text().split()
+    except (OSError, ValueError):
+        return bound
+    return bound if granted == "max" else min(bound, max(1, round(int(granted) / int(period))))
 
 
 def pool_size(requests: Sequence[Request], workers: int | None, workers_per_gpu: int) -> int:
@@ -50,7 +57,16 @@ def launch(launcher: Launcher, job_overrides: Sequence[Sequence[str]]) -> list[J
     size = pool_size(requests, launcher.workers, launcher.workers_per_gpu)
     with interruption.listening(), interruption.deferred(), display(ledger, size) as shown:
         Local(requests, pool, size, launcher.config.fail_fast, ledger, shown).run()
-    return [JobReturn(overrides=overrides, status=JobStatus.COMPLETED) for overrides in job_overrides]
+    return [returned(ledger.outcomes.get(request)) for request in requests]
+
+
+def returned(ended: Outcome | None) -> JobReturn:
+    """What Hydra's own sweeper, which raises at the first failure, is to know of a run."""
+    if ended is None:
+        return JobReturn(status=JobStatus.FAILED, _return_value=Lost(NOT_STARTED))
+    if ended.has_result:
+        return JobReturn(status=JobStatus.COMPLETED, _return_value=str(ended))
+    return JobReturn(status=JobStatus.FAILED, _return_value=RuntimeError(str(ended)))
 
 
 class Local:

@@ -6,12 +6,13 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from mingru.sweep.interruption import Interrupted
 
+log = logging.getLogger(__name__)
 LOG = "train.log"
 LINE = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S")
 # Set in the workers of a sweep, whose standard output nobody reads.
@@ -21,24 +22,28 @@ captures_output = False
 @contextmanager
 def recording(directory: Path) -> Iterator[None]:
     """Add to `train.log` in the run's directory until the run ends, and say there how it ended if it raised."""
-    with (directory / LOG).open("a", encoding="utf-8", errors="backslashreplace", buffering=1) as stream:
-        handler = logging.StreamHandler(stream)
-        handler.setFormatter(LINE)
-        logging.getLogger().addHandler(handler)
-        logging.getLogger("mingru").setLevel(logging.INFO)
-        logging.captureWarnings(True)
-        try:
-            with output_to(stream):
-                yield
-        except Interrupted as interrupted:
-            handler.handle(logging.makeLogRecord({"levelname": "WARNING", "msg": f"{interrupted}; the same command goes on from here"}))
-            raise
-        except BaseException:
+    stream = (directory / LOG).open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(LINE)
+    logging.getLogger().addHandler(handler)
+    logging.getLogger("mingru").setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    try:
+        with output_to(stream):
+            yield
+    except Interrupted as interrupted:
+        log.warning("%s; the same command goes on from here", interrupted)
+        raise
+    except BaseException:
+        with suppress(OSError):
             stream.write(traceback.format_exc())
-            raise
-        finally:
-            logging.captureWarnings(False)
-            logging.getLogger().removeHandler(handler)
+        raise
+    finally:
+        logging.captureWarnings(False)
+        logging.getLogger().removeHandler(handler)
+        # A full disk is no reason to lose a result.
+        with suppress(OSError):
+            stream.close()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from hydra.core.utils import JobRuntime, JobStatus, run_job, setup_globals
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
-from mingru.sweep import heartbeat, logfile, records
+from mingru.sweep import heartbeat, logfile, provenance, records
 
 PR_SET_PDEATHSIG = 1
 
@@ -53,6 +53,8 @@ def serve(connection: Connection, work: Callable[[Any], Any]) -> None:
     watch_parent()
     # A Ctrl-C reaches the whole process group; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What the run's record calls its code, before an edit can get between it and the modules that are imported by now.
+    provenance.code_digest()
     logging.getLogger().setLevel(logging.INFO)
     logfile.captures_output = True
     heartbeat.listen(lambda share: connection.send(("share", share)))
@@ -76,12 +78,15 @@ def run(module: str, function: str, config: DictConfig) -> str | None:
     """
     setup_globals()
     JobRuntime.instance().set("name", config.hydra.job.name)
-    done = run_job(
-        task_function=getattr(importlib.import_module(module), function),
-        config=config,
-        job_dir_key="hydra.sweep.dir",
-        job_subdir_key="hydra.sweep.subdir",
-        hydra_context=HydraContext(config_loader=None, callbacks=Callbacks(config)),
-        configure_logging=False,
-    )
+    try:
+        done = run_job(
+            task_function=getattr(importlib.import_module(module), function),
+            config=config,
+            job_dir_key="hydra.sweep.dir",
+            job_subdir_key="hydra.sweep.subdir",
+            hydra_context=HydraContext(config_loader=None, callbacks=Callbacks(config)),
+            configure_logging=False,
+        )
+    except Exception as error:
+        return records.one_line(error)
     return None if done.status == JobStatus.COMPLETED else records.one_line(done._return_value)

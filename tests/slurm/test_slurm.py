@@ -28,7 +28,7 @@ def queue():
 def test_one_failing_and_one_killed_run_of_twelve_cost_themselves(tmp_path):
     code, output = sweep(tmp_path, *FAULTY, *SLURM, "seed=0-11", harm={2: "raise", 5: "SIGKILL"})
     assert code == 1
-    assert summary(output).startswith("12 runs: 10 finished, 0 diverged, 1 failed, 1 missing")
+    assert summary(output) == "12 runs: 10 finished, 0 diverged, 1 failed, 1 missing"
     named = trouble(output)
     assert named[2] == ("failed", "RuntimeError: boom")
     assert named[5][0] == "missing"
@@ -47,7 +47,7 @@ def test_a_preempted_job_goes_on_from_its_checkpoint(tmp_path, way):
     assert state == "RUNNING"
     subprocess.run([*way, job], check=True)
     code, output = finish(process)
-    assert (code, summary(output)) == (0, "1 runs: 1 finished, 0 diverged, 0 failed, 0 missing")
+    assert (code, summary(output)) == (0, "1 run: 1 finished, 0 diverged, 0 failed, 0 missing")
     log = next((tmp_path / "slurm").rglob("train.log")).read_text()
     assert "goes on from its checkpoint" in log
     assert sweep(tmp_path / "here", *words, "hydra/launcher=basic")[0] == 0
