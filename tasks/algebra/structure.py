@@ -45,12 +45,14 @@ def structure(group: Group) -> Structure:
 
 def subgroup(group: Group, generators: Indices | list[int]) -> Subset:
     """The smallest subgroup with these elements, as a mask over the group's."""
+    factors = np.asarray(generators, np.int64)[:, None]
     reached = np.zeros(group.order, bool)
     reached[0] = True
     latest = np.array([0])
     while len(latest):
-        products = np.unique(group.step(np.asarray(generators)[:, None], latest)) if len(generators) else latest[:0]
-        latest = products[~reached[products]]
+        new = np.zeros(group.order, bool)
+        new[group.step(factors, latest)] = True
+        latest = np.flatnonzero(new & ~reached)
         reached[latest] = True
     return reached
 

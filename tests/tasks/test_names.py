@@ -5,12 +5,14 @@ from itertools import permutations, product
 import pytest
 import torch
 
+from mingru import settings
 from tasks.algebra.cayley import CayleyTable
 from tasks.algebra.metacyclic import cyclic_group
 from tasks.algebra.names import named_group
 from tasks.algebra.permutations import Permutations
 from tasks.algebra.products import DirectProduct, semidirect_product
 from tasks.word_problem import WordProblem
+from tests.composed import composed
 
 
 def after(p, q):
@@ -210,3 +212,25 @@ def test_a_name_that_stands_for_no_group_is_one_line(name, message):
         WordProblem("mine", name)
     assert str(error.value).startswith("mine: ")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "order"),
+    [
+        ("task.group=A4_x_Z5", 60),
+        ("task.group=C7:C3", 21),
+        ("task.group=C8:3:C2", 16),
+        ("task.group=SL2_3", 24),
+        ('task.group="SL(2,3)"', 24),
+        ("task.group=C2_wr_S3", 48),
+    ],
+)
+def test_a_name_can_be_written_on_the_command_line(word, order):
+    config = settings.resolve(composed("task=group", word))
+    assert settings.build(config["task"]).inputs.size == order
+
+
+def test_an_alphabet_can_be_written_on_the_command_line():
+    for word, size in (("task.alphabet=[1,2]", 2), ("task.alphabet=generators", 4), ("task.alphabet=null", 120)):
+        config = settings.resolve(composed("task=s5", word))
+        assert settings.build(config["task"]).inputs.size == size

@@ -73,7 +73,7 @@ def test_global_random_numbers_neither_change_a_stream_nor_are_changed_by_it(pre
     assert random.getstate() == before[2]
 
 
-@pytest.mark.parametrize("name", ["parity", "s3", "s3_hier"])
+@pytest.mark.parametrize("name", ["parity", "s3", "s3_hier", "a5", "session_parity"])
 def test_streams_of_100_seeds_every_split_and_every_length_are_disjoint(preset, name):
     task, rows = preset(name), []
     for seed in range(100):
