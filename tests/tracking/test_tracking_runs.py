@@ -39,6 +39,7 @@ def try_six(outputs, monkeypatch):
             run(outputs, f"mixer={mixer}", f"seed={seed}")
 
 
+@pytest.mark.wandb
 def test_six_runs_of_one_process_are_six_offline_runs(tmp_path, monkeypatch):
     try_six(tmp_path, monkeypatch)
     offline = wandb_files.read(tmp_path)
