@@ -24,6 +24,15 @@ def _pad(source, size, width, target):
 
 
 @jit
+def _whole(source, size, width, spare):
+    """A row that fills whole groups of columns: the source if it does so, else a padded copy."""
+    if size == width:
+        return source
+    _pad(source, size, width, spare)
+    return spare
+
+
+@jit
 def _copy(source, source_width, size, rows, target, target_width):
     """Copy `size` columns of each row, padding what is left of a row of the target."""
     for i in range(rows):
@@ -116,7 +125,7 @@ def _forward(first, last, sizes, like, scratch, pattern, query, key, value, stre
     shape, zero, entries, one = _shape(sizes, pattern), zeros(like, pattern), rows * columns, type(like)(1)
     _, width, lanes = shape
     h = element(scratch, 0, like)
-    v, error = after(h, rows * width), after(h, (rows + 1) * width)
+    spare, error = after(h, rows * width), after(h, (rows + 1) * width)
     for unit in range(first, last):
         b, head = unit // heads, unit % heads
         _copy(_token(state, b, 0, head * entries, like), columns, columns, rows, h, width)
@@ -127,17 +136,20 @@ def _forward(first, last, sizes, like, scratch, pattern, query, key, value, stre
             for j in range(micro_steps):
                 at = j * heads + head
                 k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
-                _pad(_token(value, b, t, at * columns, like), columns, width, v)
+                v = _whole(_token(value, b, t, at * columns, like), columns, width, spare)
                 _micro_step(h, shape, scale if j == 0 else one, k, v, s, error, h, zero)
             q = _token(query, b, t, head * rows, like)
+            y = _token(outputs, b, t, head * columns, like)
+            target = y if columns == width else spare
             for column in range(0, width, lanes):
-                store(v, column, _product(q, h, shape, column, zero))
-            _pad(v, columns, columns, _token(outputs, b, t, head * columns, like))
+                store(target, column, _product(q, h, shape, column, zero))
+            if columns < width:
+                _pad(spare, columns, columns, y)
         _copy(h, width, columns, rows, _token(final, b, 0, head * entries, like), columns)
 
 
 @jit
-def _replay(b, head, span, sizes, shape, key, value, strength, decay, padded, errors, states, like, zero):
+def _replay(b, head, span, sizes, shape, key, value, strength, decay, spare, errors, states, like, zero):
     """From states[0] recompute the state before every micro-step of a span of tokens, the one after it, and the errors."""
     _, heads, micro_steps, rows, columns = sizes
     size = rows * shape[1]
@@ -146,9 +158,9 @@ def _replay(b, head, span, sizes, shape, key, value, strength, decay, padded, er
             at, slot = j * heads + head, (t - span[0]) * micro_steps + j
             scale = _token(decay, b, t, head * decay[3], like)[0] if j == 0 else type(like)(1)
             k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
-            _pad(_token(value, b, t, at * columns, like), columns, shape[1], padded)
+            v = _whole(_token(value, b, t, at * columns, like), columns, shape[1], spare)
             h, error = after(states, slot * size), after(errors, slot * shape[1])
-            _micro_step(h, shape, scale, k, padded, s, error, after(h, size), zero)
+            _micro_step(h, shape, scale, k, v, s, error, after(h, size), zero)
 
 
 def _backward(
@@ -159,7 +171,7 @@ def _backward(
     shape, zero, entries, one = _shape(sizes, pattern), zeros(like, pattern), rows * columns, type(like)(1)
     width, size = shape[1], rows * shape[1]
     grad = element(scratch, 0, like)
-    padded, errors = after(grad, size), after(grad, size + width)
+    spare, errors = after(grad, size), after(grad, size + width)
     states = after(errors, CHUNK * micro_steps * width)
     for unit in range(first, last):
         b, head = unit // heads, unit % heads
@@ -167,30 +179,24 @@ def _backward(
         for chunk in range((steps - 1) // CHUNK, -1, -1):
             begin, end = chunk * CHUNK, min(steps, chunk * CHUNK + CHUNK)
             _copy(_token(kept, b, chunk, head * entries, like), columns, columns, rows, states, width)
-            _replay(b, head, (begin, end), sizes, shape, key, value, strength, decay, padded, errors, states, like, zero)
+            _replay(b, head, (begin, end), sizes, shape, key, value, strength, decay, spare, errors, states, like, zero)
             for t in range(end - 1, begin - 1, -1):
                 before, slots = after(states, (t - begin) * micro_steps * size), (t - begin) * micro_steps
-                _pad(_token(grad_outputs, b, t, head * columns, like), columns, width, padded)
+                g = _whole(_token(grad_outputs, b, t, head * columns, like), columns, width, spare)
                 q, grad_q = _token(query, b, t, head * rows, like), _token(grad_query, b, t, head * rows, like)
-                _read_out_back(after(before, micro_steps * size), shape, q, padded, grad, grad_q, zero)
+                _read_out_back(after(before, micro_steps * size), shape, q, g, grad, grad_q, zero)
                 scale = _token(decay, b, t, head * decay[3], like)[0]
                 for j in range(micro_steps - 1, -1, -1):
                     at = j * heads + head
                     k, grad_k = _token(key, b, t, at * rows, like), _token(grad_key, b, t, at * rows, like)
                     s, error = _token(strength, b, t, at, like)[0], after(errors, (slots + j) * width)
+                    grad_v = _token(grad_value, b, t, at * columns, like)
+                    pull = grad_v if columns == width else spare
                     _token(grad_strength, b, t, at, like)[0] = _micro_step_back(
-                        after(before, j * size),
-                        shape,
-                        scale if j == 0 else one,
-                        k,
-                        s,
-                        error,
-                        grad,
-                        padded,
-                        grad_k,
-                        zero,
+                        after(before, j * size), shape, scale if j == 0 else one, k, s, error, grad, pull, grad_k, zero
                     )
-                    _pad(padded, columns, columns, _token(grad_value, b, t, at * columns, like))
+                    if columns < width:
+                        _pad(spare, columns, columns, grad_v)
                 _token(grad_decay, b, t, head, like)[0] = _decay_back(before, shape, scale, grad, zero)
         _copy(grad, width, columns, rows, _token(grad_state, b, 0, head * entries, like), columns)
 
@@ -199,19 +205,13 @@ _forward_kernel = Kernel(_forward)
 _backward_kernel = Kernel(_backward)
 
 
-def _sizes(key: Tensor, value: Tensor) -> tuple[int, ...]:
-    _, steps, micro_steps, heads, rows = key.shape
-    return steps, heads, micro_steps, rows, value.shape[-1]
-
-
-def _work(state: Tensor, steps: int) -> tuple[int, int]:
-    return state.shape[0] * state.shape[1], state.numel() * steps
-
-
-def _columns(value: Tensor) -> tuple[tuple[int, ...], int]:
-    """A pattern of as many numbers as columns are handled together, and the width of a padded row."""
-    lanes = 8 if value.shape[-1] <= 8 else 16
-    return (0,) * lanes, -(-value.shape[-1] // lanes) * lanes
+def _shares(key: Tensor, value: Tensor) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...], int]:
+    """Units and numbers touched, sizes, a pattern of as many numbers as columns are handled together, the padded row."""
+    batch, steps, micro_steps, heads, rows = key.shape
+    columns = value.shape[-1]
+    lanes = 8 if columns <= 8 else 16
+    work = batch * heads, batch * steps * heads * rows * columns
+    return work, (steps, heads, micro_steps, rows, columns), (0,) * lanes, -(-columns // lanes) * lanes
 
 
 def forward(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -222,10 +222,10 @@ def forward(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: 
     outputs = torch.empty((batch, steps, heads, columns), dtype=state.dtype)
     final = torch.empty(state.shape, dtype=state.dtype)
     kept = torch.empty((batch, -(-steps // CHUNK), heads, rows, columns), dtype=state.dtype)
-    pattern, width = _columns(value)
+    work, sizes, pattern, width = _shares(key, value)
     places = [place(x, 2) for x in (query, key, value, strength)]
     places += [place(state, 1), place(decay, 3), place(outputs, 2), place(final, 1), place(kept, 2)]
-    _forward_kernel(_work(state, steps), state.dtype, _sizes(key, value), (rows + 2) * width, pattern, *places)
+    _forward_kernel(work, state.dtype, sizes, (rows + 2) * width, pattern, *places)
     return outputs, final, kept
 
 
@@ -236,12 +236,12 @@ def backward(
     grad_outputs, query, key, value, strength, kept = (packed(x, 2) for x in (grad_outputs, query, key, value, strength, kept))
     grad_final = packed(grad_final, 1)
     micro_steps, rows = key.shape[2], key.shape[4]
-    pattern, width = _columns(value)
+    work, sizes, pattern, width = _shares(key, value)
     # The gradient of the state, one padded row, and of a chunk the errors and states, with the state after it.
     scratch = (rows + 1) * width + CHUNK * micro_steps * width + (CHUNK * micro_steps + 1) * rows * width
     results = [torch.empty(x.shape, dtype=x.dtype) for x in (query, key, value, strength, grad_final, decay)]
     places = [place(grad_outputs, 2), place(grad_final, 1)]
     places += [place(x, 2) for x in (query, key, value, strength)] + [place(decay, 3), place(kept, 2)]
     places += [place(x, leading) for x, leading in zip(results, (2, 2, 2, 2, 1, 3), strict=True)]
-    _backward_kernel(_work(grad_final, query.shape[1]), query.dtype, _sizes(key, value), scratch, pattern, *places)
+    _backward_kernel(work, query.dtype, sizes, scratch, pattern, *places)
     return tuple(results)
