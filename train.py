@@ -43,7 +43,10 @@ def resolve(cfg: DictConfig | dict[str, Any], conf: Path | None = None) -> tuple
 
 def build_stack(cfg: DictConfig | dict[str, Any]) -> Stack:
     """The untrained stack of a composed or resolved config; its weights follow torch's global generator."""
-    config, task = resolve(cfg)
+    return assemble(*resolve(cfg))
+
+
+def assemble(config: dict[str, Any], task: Task) -> Stack:
     return Stack(
         [settings.build(settings.instantiable(layer)) for layer in config["stack"]],
         d_model=config["d_model"],
@@ -66,9 +69,9 @@ def load_run(directory: str | Path) -> tuple[Stack, DictConfig]:
 
 def check(cfg: DictConfig, conf: Path) -> None:
     """ValueError for a config that could not train: everything is built, on the meta device, and nothing is run."""
-    config, _ = resolve(cfg, conf)
+    config, task = resolve(cfg, conf)
     with torch.device("meta"):
-        build_stack(config)
+        assemble(config, task)
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def data_module(config: dict[str, Any], task: Task) -> StreamDataModule:
 def measure(config: dict[str, Any], task: Task, directory: Path, checkpoint: Path | None, wandb_run: Any) -> dict[str, Any]:
     """Seed, build, fit and test."""
     L.seed_everything(config["seed"], workers=True, verbose=False)
-    tagger = SequenceTagger(build_stack(config), config["lr"], regression=task.metric.name == "mse")
+    tagger = SequenceTagger(assemble(config, task), config["lr"], regression=task.metric.name == "mse")
     if config["compile"]:
         training.compile_stack(tagger.stack)
     data, evaluation = data_module(config, task), config["evaluation"]

@@ -17,7 +17,8 @@ from mingru.sweep.outcome import DIVERGED, FAILED, FINISHED, MISSING, Outcome
 from mingru.sweep.pace import Pace, Running
 from mingru.sweep.request import Request
 
-# Lines for what went wrong last, and the fewest for the cells.
+# Lines for the runs at work, for what went wrong last, and the fewest for the cells.
+MOST_RUNNING = 8
 TROUBLES = 3
 FEWEST_CELLS = 3
 
@@ -99,9 +100,10 @@ class LiveDisplay(Display):
 
     def picture(self, running: Sequence[Running], elsewhere: int) -> Group:
         troubles = [ended for ended in self.ledger.outcomes.values() if ended.status != FINISHED][-TROUBLES:]
-        room = max(self.console.height - 6 - len(running) - 2 * len(troubles), FEWEST_CELLS)
+        listed = running[:MOST_RUNNING]
+        room = max(self.console.height - 6 - len(listed) - 2 * len(troubles), FEWEST_CELLS)
         parts = [self.sums(running, elsewhere), self.cells({request.cell for request, _ in running}, room)]
-        parts += [Text(f"running {self.titles[request.cell]} seed {request.seed}  {share:.0%}") for request, share in running]
+        parts += [Text(f"running {self.titles[request.cell]} seed {request.seed}  {share:.0%}") for request, share in listed]
         for ended in troubles:
             parts += [Text(str(ended), style="red", overflow="ellipsis", no_wrap=True), Text(f"  {shown(ended.log)}", no_wrap=True)]
         return Group(*parts)

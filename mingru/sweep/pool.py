@@ -17,6 +17,7 @@ from mingru.sweep import worker
 
 # A worker that is told to end and has nothing to do needs a moment at most.
 PATIENCE = 5.0
+STOPPED = "stopped by"
 
 
 @dataclass(eq=False)
@@ -129,5 +130,5 @@ def cause_of_death(code: int | None) -> str:
     except ValueError:
         return f"its worker exited with code {code}"
     if code > 0:
-        return f"stopped by {name}"
+        return f"{STOPPED} {name}"
     return f"killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")

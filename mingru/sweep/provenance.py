@@ -14,7 +14,7 @@ LIBRARIES = {
     "triton": "triton",
 }  # fmt: skip
 # They show results and cannot change one.
-DISPLAY = ("mingru/report/", "mingru/sweep/display.py")
+DISPLAY = ("mingru/report/", "mingru/sweep/display.py", "mingru/sweep/pace.py")
 
 
 def git(*arguments: str) -> str | None:

@@ -82,8 +82,8 @@ def test_twenty_faults_of_five_kinds_in_two_hundred_runs_cost_twenty_runs(tmp_pa
 
 
 def test_two_sweeps_at_once_share_the_runs(tmp_path):
-    words = ("mixer=signed", "-m", "steps=200")
-    both = [start(tmp_path, *words, f"seed={seeds}") for seeds in ("0-7", "4-11")]
+    words, harm = (*FAULTY, "-m", "steps=100"), dict.fromkeys(range(12), "sleep 0.01")
+    both = [start(tmp_path, *words, f"seed={seeds}", harm=harm) for seeds in ("0-7", "4-11")]
     ends = [finish(process) for process in both]
     assert [code for code, _ in ends] == [0, 0]
     assert all(summary(output).startswith("8 runs: 8 finished") for _, output in ends)
@@ -95,14 +95,14 @@ def test_two_sweeps_at_once_share_the_runs(tmp_path):
 
 @pytest.mark.parametrize(("launcher", "number"), [("local", signal.SIGINT), ("local", signal.SIGTERM), ("basic", signal.SIGINT)])
 def test_a_sweep_that_is_told_to_stop_makes_checkpoints_and_goes_on_later(tmp_path, launcher, number):
-    words = ("mixer=signed", "-m", "seed=0-3", "steps=400", "evaluation.every=1000", f"hydra/launcher={launcher}")
-    process = start(tmp_path, *words)
+    words = (*FAULTY, "-m", "seed=0-3", "steps=400", "evaluation.every=1000", f"hydra/launcher={launcher}")
+    process = start(tmp_path, *words, harm=dict.fromkeys(range(4), "sleep 0.03"))
     wait_for(lambda: count(tmp_path, records.STARTED) > 0)
     time.sleep(1)
     os.killpg(process.pid, number)
     code, output = finish(process)
     assert code == 128 + number
-    assert f"stopped by {'SIGTERM' if launcher == 'local' else signal.Signals(number).name}" in output
+    assert ("stopped with the sweep" in output) == (launcher == "local")
     assert "not started" in output
     assert count(tmp_path, "checkpoint.ckpt") > 0
     assert count(tmp_path, records.FAILURE) == 0
@@ -114,7 +114,8 @@ def test_a_sweep_that_is_told_to_stop_makes_checkpoints_and_goes_on_later(tmp_pa
 @pytest.mark.parametrize("launcher", ["local", "basic"])
 def test_fail_fast_starts_nothing_after_the_first_failure(tmp_path, launcher):
     words = (*FAULTY, "-m", "seed=0-9", f"hydra/launcher={launcher}")
-    code, output = sweep(tmp_path, *words, "fail_fast=true", "hydra.launcher.workers=1" * (launcher == "local"), harm={2: "raise"})
+    one_by_one = ("hydra.launcher.workers=1",) if launcher == "local" else ()
+    code, output = sweep(tmp_path, *words, *one_by_one, "fail_fast=true", harm={2: "raise"})
     assert code == 1
     assert "missing   7 that were not started" in output
     assert summary(output) == "10 runs: 2 finished, 0 diverged, 1 failed, 7 missing"
