@@ -14,7 +14,8 @@ class Mqar:
     Keys are 0..n_keys-1, values n_keys..2*n_keys-1, and filler is drawn from the values. A sequence of length T has `pairs` pairs; where
     that is null, one for every `tokens_per_pair` tokens, up to n_keys.
 
-    n_keys 4, pairs 2:  x 3 5 0 6 4 7 0 3   y . . . . . . 6 5   (. is not scored)
+    n_keys 4, pairs 2:  x 3 5 0 6 4 7 0 3   y . . . . . . 6 5
+    n_keys 4, pairs 1:  x 2 7 4 6 2         y . . . . 7         (. is not scored)
 
     Source: the minGRU ladder's MQAR, whose length 64 has 8 pairs and length 256 has 32 (or, with pairs=16, 16).
     """
@@ -75,7 +76,8 @@ class ZoologyMqar:
     after the pairs, with gaps drawn without replacement with probabilities proportional to (gap + 1)^(power - 1). With
     `random_non_queries` every filler is a random token instead.
 
-    n_tokens 8, pairs 2:  x 3 5 1 6 1 0 3 0   y . . . . 6 . 5 .   (. is not scored)
+    n_tokens 8, pairs 2:  x 3 5 1 6 1 0 3 0   y . . . . 6 . 5 .
+    n_tokens 8, pairs 1:  x 2 5 0 0 2 0       y . . . . 5 .         (. is not scored)
 
     Source: Zoology, Arora et al. 2023, arXiv:2312.04927, where 64, 128 and 256 tokens have 4, 8 and 16 pairs of a vocabulary of 8,192.
     Unlike there a sequence may be longer than the vocabulary, and then has as many pairs as there are keys.

@@ -28,6 +28,7 @@ class CharLM:
     looks at; at the last one it guesses a space.
 
     "if x:"   x 105 102 32 120   y 102 32 120 58
+    "a+b\\n"   x 97 43 98         y 43 98 10
     """
 
     head = "per_position"

@@ -17,6 +17,7 @@ class Dyck:
     always, at `depth` never. Knowing the innermost open bracket is knowing which closing one may come next.
 
     n_kinds 2:  x 0 1 3 2 1 0   y 0 1 0 2 1 0     (as brackets: ( [ ] ) [ ( )
+    n_kinds 1:  x 0 0 1 1 0     y 0 0 0 1 0       (as brackets: ( ( ) ) ( )
 
     Source: the language Dyck-(k, m) of Hewitt et al. 2020, arXiv:2010.07515, scored at every position rather than by next tokens.
     """

@@ -25,6 +25,7 @@ class ListOps:
     of them. The value of a single token is its digit.
 
     [MAX 4 [SM 7 6 ] 1 ]   x 11 4 13 7 6 14 1 14   y 4
+    [MED 3 8 ]             x 12 3 8 14             y 5
 
     Source: Nangia and Bowman 2018, arXiv:1804.06028, with exact lengths in place of a bounded depth.
     """

@@ -14,7 +14,8 @@ class InContextRecall:
     Keys are 0..V/2-1, values V/2..V-1. The key of the last pair is one of those before it. Training scores every next token; elsewhere only
     the values that can be known are scored, at their keys. (The source cuts the last token off; here it stays, with nothing to predict.)
 
-    n_tokens 8, length 8:  x 1 6 3 4 1 6 3 4   y . . . . 6 . 4 .   in training  y 6 3 4 1 6 3 4 .   (. is not scored)
+    n_tokens 8, length 8:  x 1 6 3 4 1 6 3 4   y . . . . 6 . 4 .   in training  y 6 3 4 1 6 3 4 .
+    n_tokens 4, length 4:  x 0 2 0 2           y . . 2 .           in training  y 2 0 2 .           (. is not scored)
 
     Source: MAD, Poli et al. 2024, arXiv:2403.17844, with multiple queries and without noise.
     """
@@ -87,7 +88,8 @@ class SelectiveCopying:
 
     Token V-1 is the sign, V-2 the blank. There are `n_copied` tokens to copy, and every blank stands before a token drawn uniformly.
 
-    n_tokens 8, n_copied 2, length 8:  x 6 3 6 6 0 7 6 6   y . . . . . . 3 0   (. is not scored)
+    n_tokens 8, n_copied 2, length 8:  x 6 3 6 6 0 7 6 6   y . . . . . . 3 0
+    n_tokens 4, n_copied 1, length 5:  x 2 2 1 3 2         y . . . . 1         (. is not scored)
 
     Source: MAD, Poli et al. 2024, arXiv:2403.17844.
     """
@@ -140,6 +142,7 @@ class Compression:
     Tokens are uniform over 0..V-2, and V-1 is the sign, which comes last.
 
     n_tokens 8, length 5:  x 2 0 6 6 7   y 2 0 6 6 7
+    n_tokens 3, length 3:  x 1 0 2       y 1 0 2
 
     Source: MAD, Poli et al. 2024, arXiv:2403.17844.
     """

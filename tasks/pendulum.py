@@ -22,8 +22,11 @@ class Pendulum:
 
         theta'' = -9.81 sin theta,   theta and theta' at first uniform on (-1, 1)
 
-    Gaps are uniform on (0.05, 0.3), the first one 0; the noise is normal with standard deviation 0.05. A position with theta = 0.5 has the
-    target (0.479, 0.878), and an input such as (0.51, 0.86). No answer is determined: `oracle` copies the input, an error of 0.0025.
+    Gaps are uniform on (0.05, 0.3), the first one 0; the noise is normal with standard deviation 0.05. No answer is determined: `oracle`
+    copies the input, an error of 0.0025.
+
+    theta  0.5:  x such as (0.51, 0.86)    y (0.479, 0.878)
+    theta -0.1:  x such as (-0.03, 1.04)   y (-0.100, 0.995)
 
     Source: the minGRU ladder's pendulum: classical Runge-Kutta with 20 steps per gap, squared error averaged over elements.
     """

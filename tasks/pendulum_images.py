@@ -30,8 +30,11 @@ class PendulumImages:
     A film of T frames is T drawn without replacement from 2T, one every 0.01 s; `delta_t` is the gap in frames, and 1 before the first.
     The speed gets normal noise of standard deviation 0.1 at every frame. A pixel is f * picture + (1 - f) * uniform noise, where f
     wanders: f' starts uniform on (0, 1) and moves by up to 0.2 per frame, clipped to [0, 1]; f = clip((f' - low) / (high - low)), with low
-    uniform on (0, 0.25) and high on (0.75, 1) for each film; in the first 5 frames filmed f = 1. A frame whose angle is 0 shows a bar
-    from the centre upwards and has the target (0, 1). No answer is determined where f is 0: `oracle` turns to the nearest picture.
+    uniform on (0, 0.25) and high on (0.75, 1) for each film; in the first 5 frames filmed f = 1. No answer is determined where f is 0:
+    `oracle` turns to the nearest picture.
+
+    theta 0:       a bar from the centre upwards       y (0, 1)
+    theta pi / 2:  a bar from the centre to the right  y (1, 0)
 
     Source: the pendulum of Becker et al. 2019 and CRU, Schirmer et al. 2022, arXiv:2111.11344, from their description: Euler steps of
     0.1 ms. Pictures are averaged over 5 x 5 points per pixel instead of resized, and turn in steps of 1/1024.

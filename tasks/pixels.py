@@ -22,7 +22,8 @@ class PixelSequences:
     Every picture belongs to one split. `validation` selects, `fresh` re-measures: the halves of what is usually called validation data. A
     round of training goes through all pictures. The oracle looks the picture up.
 
-    digits, in bit-reversed order:  x[0] pixel 0, x[1] pixel 32, x[2] pixel 16, x[3] pixel 48 ...   y the digit
+    digits:               x[0] pixel 0, x[1] pixel 32, x[2] pixel 16, x[3] pixel 48 ...     y the digit
+    psmnist_bitreversed:  x[0] pixel 0, x[1] pixel 512, x[2] pixel 256, x[3] pixel 768 ...  y the digit
     """
 
     head = "last"

@@ -125,7 +125,8 @@ class WordProblemFile(WordProblem):
     Of every twenty sixteen are to train on, two to validate, one to re-measure, one to test. The length is that of the words. Targets are
     this project's, with the new element on the left.
 
-    S3, the row of the file above:  x 3 1 5   y 3 5 0
+    S3, the row of the file above:       x 3 1 5   y 3 5 0
+    S3, a row with target 4 3 in a file: x 4 4     y 4 3
     """
 
     prefix_closed = False

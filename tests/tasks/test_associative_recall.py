@@ -20,6 +20,10 @@ def test_the_examples_of_the_docstrings_hold():
     assert answers(Mqar("mqar", n_keys=4, pairs=2), [3, 5, 0, 6, 4, 7, 0, 3], plain) == plain
     zoology = [IGNORE] * 4 + [6, IGNORE, 5, IGNORE]
     assert answers(ZoologyMqar("zoology", n_tokens=8, pairs=2), [3, 5, 1, 6, 1, 0, 3, 0], zoology) == zoology
+    plain = [IGNORE] * 4 + [7]
+    assert answers(Mqar("mqar", n_keys=4, pairs=1), [2, 7, 4, 6, 2], plain) == plain
+    zoology = [IGNORE] * 4 + [5, IGNORE]
+    assert answers(ZoologyMqar("zoology", n_tokens=8, pairs=1), [2, 5, 0, 0, 2, 0], zoology) == zoology
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ def drawn(task, batch, length):
     return task.sample(torch.Generator().manual_seed(3), batch, length)
 
 
-def test_the_example_of_the_docstring_holds():
+def test_the_examples_of_the_docstring_hold():
     assert list(b"if x:") == [105, 102, 32, 120, 58]
+    assert list(b"a+b\n") == [97, 43, 98, 10]
 
 
 def test_the_target_is_the_next_byte(numbered):

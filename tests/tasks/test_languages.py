@@ -25,6 +25,8 @@ def answers(task, *inputs):
 
 def test_the_examples_of_the_docstrings_hold():
     assert answers(Dyck("dyck", n_kinds=2), 0, 1, 3, 2, 1, 0) == [0, 1, 0, 2, 1, 0]
+    assert answers(Dyck("dyck", n_kinds=1), 0, 0, 1, 1, 0) == [0, 0, 0, 1, 0]
+    assert answers(ListOps("listops"), 12, 3, 8, 14) == 5
     assert answers(ModularArithmetic("arithmetic", brackets=False), 2, 5, 3, 7, 4) == 14 % 5
     assert answers(ModularArithmetic("arithmetic", brackets=True), 8, 6, 3, 7, 8, 1, 9, 9) == -3 % 5
     assert answers(ListOps("listops"), 11, 4, 13, 7, 6, 14, 1, 14) == 4

@@ -23,6 +23,9 @@ def test_the_examples_of_the_docstrings_hold():
     assert answers(InContextRecall("recall", n_tokens=8), 1, 6, 3, 4, 1, 6, 3, 4) == recall
     assert answers(SelectiveCopying("copying", n_tokens=8, n_copied=2), 6, 3, 6, 6, 0, 7, 6, 6) == [ignored] * 6 + [3, 0]
     assert answers(Compression("compression", n_tokens=8), 2, 0, 6, 6, 7) == [2, 0, 6, 6, 7]
+    assert answers(InContextRecall("recall", n_tokens=4), 0, 2, 0, 2) == [ignored, ignored, 2, ignored]
+    assert answers(SelectiveCopying("copying", n_tokens=4, n_copied=1), 2, 2, 1, 3, 2) == [ignored] * 4 + [1]
+    assert answers(Compression("compression", n_tokens=3), 1, 0, 2) == [1, 0, 2]
 
 
 @pytest.mark.parametrize(("n_tokens", "length"), [(16, 64), (32, 64), (16, 128), (16, 4)])

@@ -61,10 +61,11 @@ def test_reading_after_writing_gives_the_words_and_this_projects_targets(name, t
     assert (tmp_path / "words.csv").read_bytes() == before
 
 
-def test_the_row_of_the_docstring_is_what_is_written(tmp_path):
-    write_words(tmp_path / "words.csv", named_group("S3"), torch.tensor([[3, 1, 5]]))
-    assert (tmp_path / "words.csv").read_text() == "seed,input,target\n0,3 1 5,3 2 4\n"
-    assert read_words(tmp_path / "words.csv", named_group("S3")).targets.tolist() == [[3, 5, 0]]
+def test_the_rows_of_the_docstrings_are_what_is_written(tmp_path):
+    for word, target, ours in (("3 1 5", "3 2 4", [3, 5, 0]), ("4 4", "4 3", [4, 3])):
+        write_words(tmp_path / "words.csv", named_group("S3"), torch.tensor([list(map(int, word.split()))]))
+        assert (tmp_path / "words.csv").read_text() == f"seed,input,target\n0,{word},{target}\n"
+        assert read_words(tmp_path / "words.csv", named_group("S3")).targets.tolist() == [ours]
 
 
 def test_all_words_come_in_the_order_of_itertools():
