@@ -1,5 +1,7 @@
 """What every task of conf/task promises: shapes, answers, floors, lengths, streams."""
 
+import pickle
+
 import pytest
 import torch
 from omegaconf import OmegaConf
@@ -169,3 +171,8 @@ def test_a_task_of_files_says_which_setting_names_them(name, message):
     node.pop("extractor")
     with pytest.raises(ValueError, match=message):
         settings.build(node)
+
+
+def test_a_task_can_be_sent_to_a_worker_process(task, length):
+    sent = pickle.loads(pickle.dumps(task))
+    assert torch.equal(drawn(sent, 2, length).inputs, drawn(task, 2, length).inputs)
