@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from tasks.base import Batch, Finite, Split, Task, of_split, rows
+from tasks.curriculum import Curriculum
 from tasks.stream import generator
 
 # Sequences drawn at a time for an evaluation, whatever the number asked for: more sequences extend the same list.
@@ -19,12 +20,18 @@ class TrainBatches(Dataset[Batch]):
     """Batch `index` of run `seed`: a function of (task, "train", seed, index).
 
     With `limit`, or for a task of so many sequences, the batches go through the same sequences again and again, in a new order each time,
-    and a batch may span two rounds. With `limit` these are the first ones of the unlimited stream.
+    and a batch may span two rounds. With `limit` these are the first ones of the unlimited stream. A `curriculum` says how long the
+    sequences of each batch are, in place of `length`.
     """
 
-    def __init__(self, task: Task, seed: int, length: int, batch_size: int, limit: int | None = None) -> None:
+    def __init__(
+        self, task: Task, seed: int, length: int, batch_size: int, limit: int | None = None, curriculum: Curriculum | None = None
+    ) -> None:
         if limit is not None and limit < 1:
             raise ValueError(f"a limited training set has 1 sequence or more, got {limit}")
+        if curriculum is not None and (limit is not None or isinstance(of_split(task, "train"), Finite)):
+            raise ValueError(f"{task.name}: a training set of so many sequences has one length, and no curriculum")
+        self.curriculum = curriculum
         self.task, self.seed, self.length, self.batch_size, self.limit = of_split(task, "train"), seed, length, batch_size, limit
         self._orders: dict[int, Tensor] = {}
 
@@ -34,7 +41,8 @@ class TrainBatches(Dataset[Batch]):
         return rows(self._sequences, self._order(index))
 
     def _streamed(self, index: int) -> Batch:
-        return self.task.sample(generator(self.task.name, "train", self.seed, index), self.batch_size, self.length)
+        length = self.length if self.curriculum is None else self.curriculum(index)
+        return self.task.sample(generator(self.task.name, "train", self.seed, index), self.batch_size, length)
 
     @cached_property
     def _sequences(self) -> Batch:
@@ -93,7 +101,8 @@ class _Steps(Sampler[int]):
 class StreamDataModule(LightningDataModule):
     """Training batches 0..steps-1 at `length`, validation at `select_length`, tests at each of `lengths`.
 
-    `train_sequences` limits the training set to that many sequences, reshuffled each time they are through.
+    `train_sequences` limits the training set to that many sequences, reshuffled each time they are through. A `curriculum` gives each
+    training batch its length; one that observes the run needs num_workers=0, since workers make batches ahead of time.
 
     A batch is made from its number alone (tasks/stream.py), so the worker count, a resume and other uses of random numbers change
     nothing. Training goes on from the trainer's global step.
@@ -113,6 +122,7 @@ class StreamDataModule(LightningDataModule):
         sequences: int,
         num_workers: int = 0,
         train_sequences: int | None = None,
+        curriculum: Curriculum | None = None,
     ) -> None:
         super().__init__()
         for each in (length, select_length, *lengths):
@@ -120,11 +130,13 @@ class StreamDataModule(LightningDataModule):
         self.task, self.seed, self.length, self.batch_size, self.steps = task, seed, length, batch_size, steps
         self.select_length, self.select_sequences = select_length, select_sequences
         self.lengths, self.sequences, self.num_workers = tuple(lengths), sequences, num_workers
-        self.train_sequences = train_sequences
+        self.train_sequences, self.curriculum = train_sequences, curriculum
+        if hasattr(curriculum, "observe") and num_workers > 0:
+            raise ValueError(f"{task.name}: this curriculum follows the run and takes no workers, got num_workers={num_workers}")
 
     def train_dataloader(self) -> DataLoader[Batch]:
         start = self.trainer.global_step if self.trainer else 0
-        batches = TrainBatches(self.task, self.seed, self.length, self.batch_size, self.train_sequences)
+        batches = TrainBatches(self.task, self.seed, self.length, self.batch_size, self.train_sequences, self.curriculum)
         return self._loader(batches, _Steps(start, self.steps))
 
     def val_dataloader(self) -> DataLoader[Batch]:
