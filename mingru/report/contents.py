@@ -40,7 +40,7 @@ def summary(found: list[Family]) -> Table:
     rows = []
     for family in found:
         longest = max((n for scores in family.cells["scores"] for n in scores), default=None)
-        for cell in family.cells.itertuples():
+        for cell in family.each:
             fits = f"{cell.fits}/{cell.n}" if cell.n else "no data"
             lost = str(cell.failed + cell.missing)
             best = cell.scores.get(longest)

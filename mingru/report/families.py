@@ -7,12 +7,20 @@ import json
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from mingru.report import cells
 from mingru.report.frame import FAMILY
+from mingru.report.runs.record import as_dict, number
+
+# What is reported of single runs, beside their listing.
+OF_A_RUN = [
+    *("seed", "status", "fit", "fit_selected", "measure", "selected", "fresh", "last", "steps", "steps_to_fit", "scores"),
+    *("validation", "position_scores", "stop"),
+]
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,11 @@ class Family:
     runs: dict[str, pd.DataFrame]
     sequential: bool
 
+    @cached_property
+    def each(self) -> list[Any]:
+        """The cells, one named tuple each."""
+        return list(self.cells.itertuples())
+
 
 def families(rates: pd.DataFrame, runs: pd.DataFrame, baseline: str | None = None) -> list[Family]:
     """The table of cells cut into families.
@@ -49,6 +62,8 @@ def families(rates: pd.DataFrame, runs: pd.DataFrame, baseline: str | None = Non
     protocols = _named(rates["protocol"], string.ascii_uppercase)
     strata = _named(rates["stratum"], [str(i) for i in range(1, 27)])
     tasks = _task_labels(rates)
+    # sorted by seed within a cell
+    known = runs[OF_A_RUN]
     found = []
     for key, group in rates.groupby(FAMILY, sort=True, dropna=False):
         task, settings, length, protocol, stratum = key
@@ -58,7 +73,7 @@ def families(rates: pd.DataFrame, runs: pd.DataFrame, baseline: str | None = Non
         title = f"{tasks[task, settings]} at length {length}" + (f" ({', '.join(notes)})" if notes else "")
         shared = json.loads(protocol)
         measure = group.iloc[0]["measure"]
-        members = {cell.label: runs.loc[cell.members].sort_values("seed") for cell in group.itertuples()}
+        members = {cell.label: known.loc[cell.members] for cell in group.itertuples()}
         found.append(
             Family(
                 title=title,
@@ -73,7 +88,7 @@ def families(rates: pd.DataFrame, runs: pd.DataFrame, baseline: str | None = Non
                 cells=group,
                 baseline=base,
                 baseline_missing=baseline is not None and base is None,
-                bar=(shared.get("evaluation") or {}).get("bar"),
+                bar=bar_of(shared),
                 runs=members,
                 sequential=any((member["stop"] == "significant").any() for member in members.values()),
             )
@@ -113,12 +128,16 @@ def _nearest(baseline: str, rates: pd.DataFrame) -> str:
     return "no such mixer among the runs" + (f" (did you mean {near[0]}?)" if near else "") + f"; there are: {', '.join(names)}"
 
 
+def bar_of(protocol: Mapping[str, Any]) -> float | None:
+    return number(as_dict(protocol.get("evaluation")).get("bar"))
+
+
 def fit_rule(protocol: Mapping[str, Any], measure: str) -> str:
     """The rule in words, with the numbers of this protocol."""
-    evaluation = protocol.get("evaluation") or {}
+    evaluation, bar = as_dict(protocol.get("evaluation")), bar_of(protocol)
     at = f"length {evaluation['select_length']}" if "select_length" in evaluation else "the select length"
     side = "at or below" if measure == "error" else "at or above"
-    bar = f"{evaluation['bar']:g}" if "bar" in evaluation else "the task's bar"
+    bar = "the task's bar" if bar is None else f"{bar:g}"
     return f"fresh {measure} at {at} {side} {bar}, measured once on new sequences with the checkpoint that validation selected"
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mingru.report import cells
 from mingru.report.frame import CELL, FAMILY
 from mingru.report.intervals import clopper_pearson, wilson
-from mingru.report.runs.record import ENDED
+from mingru.report.runs.record import ENDED, by_length
 from mingru.report.scores import mean_by_length
 
 COUNTING = (
@@ -20,6 +20,11 @@ COUNTING = (
     "unreadable or still running) stand in their own columns and are not in n. Where a cell, seed and stratum was run more than once, "
     "the highest attempt counts (among equal ones the last started); the others are superseded."
 )
+# What a cell's row is made of.
+OF_A_RUN = [
+    *("mixer", "stack", "stack_settings", "measure", "seed", "status", "fit", "superseded", "scores", "chance", "constant"),
+    *("parameters", "state_size", "seconds"),
+]
 
 
 def fit_rates(runs: pd.DataFrame) -> pd.DataFrame:
@@ -29,7 +34,7 @@ def fit_rates(runs: pd.DataFrame) -> pd.DataFrame:
     `fit_scored` count the runs behind them. `members` are the rows of the counted runs, `running` the first seed without
     an outcome.
     """
-    rows = [_cell(key, group) for key, group in runs.groupby(CELL, sort=True, dropna=False)]
+    rows = [_cell(key, group) for key, group in runs[[*CELL, *OF_A_RUN]].groupby(CELL, sort=True, dropna=False)]
     table = pd.DataFrame(rows, columns=None if rows else [*CELL, "mixer", "n", "fits"])
     if rows:
         table["low"], table["high"] = clopper_pearson(table["fits"], table["n"])
@@ -49,43 +54,41 @@ def _name(table: pd.DataFrame) -> None:
 
 
 def _cell(key: tuple[Any, ...], group: pd.DataFrame) -> dict[str, Any]:
-    current = group[~group["superseded"]]
-    counted = current[current["status"].isin(ENDED)]
-    fitting = counted[counted["fit"]]
-    status = Counter(current["status"])
-    scores, scored = mean_by_length(counted["scores"])
-    fit_scores, fit_scored = mean_by_length(fitting["scores"])
+    runs = {name: group[name].to_numpy() for name in OF_A_RUN}
+    current = ~runs["superseded"]
+    counted = current & np.isin(runs["status"], ENDED)
+    fitting = counted & runs["fit"]
+    n, fits = int(counted.sum()), int(fitting.sum())
+    status = Counter(runs["status"][current])
+    scores, scored = mean_by_length(runs["scores"][counted])
+    fit_scores, fit_scored = mean_by_length(runs["scores"][fitting])
     return {
         **dict(zip(CELL, key, strict=True)),
-        "mixer": group["mixer"].iat[0],
-        "stack": group["stack"].iat[0],
-        "stack_settings": group["stack_settings"].iat[0],
-        "measure": group["measure"].iat[0],
-        "n": len(counted),
-        "fits": len(fitting),
-        "rate": len(fitting) / len(counted) if len(counted) else np.nan,
+        **{name: runs[name][0] for name in ("mixer", "stack", "stack_settings", "measure")},
+        "n": n,
+        "fits": fits,
+        "rate": fits / n if n else np.nan,
         **{kind: status[kind] for kind in (*ENDED, "failed", "missing")},
-        "superseded": int(group["superseded"].sum()),
-        "members": counted.index,
-        "running": current.loc[current["status"] == "missing", "seed"].min(),
+        "superseded": int((~current).sum()),
+        "members": group.index[counted],
+        "running": min((seed for seed in runs["seed"][current & (runs["status"] == "missing")] if seed is not pd.NA), default=None),
         "scores": scores,
         "scored": scored,
         "fit_scores": fit_scores,
         "fit_scored": fit_scored,
-        "chance": _first(counted["chance"]),
-        "constant": _first(counted["constant"]),
-        "parameters": _first(counted["parameters"]),
-        "state_size": _first(counted["state_size"]),
-        "seconds": counted["seconds"].median(),
+        "chance": by_length(_first(runs["chance"][counted])),
+        "constant": by_length(_first(runs["constant"][counted])),
+        "parameters": _first(runs["parameters"][counted]),
+        "state_size": _first(runs["state_size"][counted]),
+        "seconds": _median(runs["seconds"][counted]),
     }
 
 
-def _first(column: pd.Series) -> Any:
+def _first(column: NDArray) -> Any:
     """The value all runs of the cell share, from the first that has it."""
-    for value in column:
-        if isinstance(value, Mapping):
-            if value:
-                return value
-        elif value is not None and value == value:
-            return value
-    return {} if column.name in ("chance", "constant") else None
+    return next((value for value in column if value is not None and value == value and value != {}), None)
+
+
+def _median(column: NDArray) -> float:
+    known = [value for value in column if value is not None and value == value]
+    return float(np.median(known)) if known else np.nan

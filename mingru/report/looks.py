@@ -48,7 +48,7 @@ def record(file: Path, found: list[Family]) -> None:
 
 def cells_started(family: Family) -> dict[str, int]:
     """Started runs of each cell, by a key that names the cell and its stratum."""
-    return {_key(cell): cell.n + cell.failed + cell.missing for cell in family.cells.itertuples()}
+    return {_key(cell): cell.n + cell.failed + cell.missing for cell in family.each}
 
 
 def _key(cell: Any) -> str:

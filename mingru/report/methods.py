@@ -28,7 +28,7 @@ def methods(runs: pd.DataFrame, found: list[Family]) -> list[str]:
 def _family(family: Family) -> str:
     seeds = family.cells["n"]
     each = f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"
-    names = ", ".join(_named(cell) for cell in family.cells.itertuples())
+    names = ", ".join(_named(cell) for cell in family.each)
     return (
         f"{family.title}: {names} were trained on {family.task} at length {family.length} with {each} counted seeds each "
         f"({family.protocol_text}). A run fits when its {family.fit_rule}."

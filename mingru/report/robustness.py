@@ -64,8 +64,8 @@ def rules(bar: float | None, measure: str) -> list[Rule]:
 
 def _reaches(runs: pd.DataFrame, column: str, bar: float) -> NDArray:
     value = runs[column].to_numpy(float)
-    reached = np.where(runs["measure"] == "error", value <= bar, value >= bar)
-    return reached & (runs["status"] == "finished").to_numpy()
+    reached = np.where(runs["measure"].to_numpy() == "error", value <= bar, value >= bar)
+    return reached & (runs["status"].to_numpy() == "finished")
 
 
 def conclusions(cells: Mapping[str, pd.DataFrame], chosen: Sequence[Rule], baseline: str | None = None) -> list[Conclusion]:

@@ -34,7 +34,7 @@ class Curve:
 def times(runs: pd.DataFrame) -> tuple[NDArray, NDArray]:
     """Step of the event or of censoring, and which of the two, for every run with a known number of steps."""
     steps, fit_at = runs["steps"].to_numpy(float), runs["steps_to_fit"].to_numpy(float)
-    fitted = (runs["status"] == "finished").to_numpy() & ~np.isnan(fit_at)
+    fitted = (runs["status"].to_numpy() == "finished") & ~np.isnan(fit_at)
     known = ~np.isnan(steps)
     return np.where(fitted, fit_at, steps)[known], fitted[known].astype(int)
 

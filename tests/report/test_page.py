@@ -76,15 +76,22 @@ def test_the_page_needs_no_other_file(page):
 def test_text_from_configs_failures_and_logs_is_escaped(page):
     found = Text()
     found.feed(page)
-    assert found.tags.count("script") == 1
+    # the page's own, and the runs as data
+    assert found.tags.count("script") == 2
     assert "&lt;script&gt;alert" in page
+    assert "\\u003cscript\\u003ealert" in page
 
 
 def test_every_run_is_on_the_page_with_config_log_and_provenance(page):
-    assert page.count("<tr data-config=") == 7
-    assert "step 1" in page
-    assert "c0ffee" in page
-    assert "&#34;lr&#34;: 0.003" in page
+    listing = json.loads(page.split('id="listing">')[1].split("</script>")[0])
+    assert len(listing["rows"]) == 7
+    assert len(listing["configs"]) == 3
+    for cells, config_number, provenance, facts, _ in listing["rows"]:
+        assert len(cells) == len(listing["headers"])
+        assert '"lr": 0.003' in listing["configs"][config_number]
+        assert "c0ffee" in listing["provenances"][provenance]
+        assert facts.startswith("from: ")
+    assert [log for *_, log in listing["rows"] if log] == [f"step 1\n{NASTY}\n"]
 
 
 def test_the_methods_can_be_pasted(tmp_path):

@@ -7,18 +7,20 @@ import io
 
 from mingru.report.document import Table
 
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+    }
+)
 
 
 def csv_text(table: Table) -> str:
@@ -36,4 +38,4 @@ def latex(table: Table) -> str:
 
 
 def escape(text: str) -> str:
-    return "".join(LATEX.get(character, character) for character in text)
+    return text.translate(LATEX)

@@ -48,27 +48,45 @@ function closeRuns(table) {
   for (const opened of table.querySelectorAll("tr.opened")) opened.remove();
 }
 
-function part(title, content) {
-  const heading = document.createElement("h3");
-  heading.textContent = title;
-  return [heading, content];
+const listing = JSON.parse(document.getElementById("listing").textContent);
+const WORDS = new Set(["task", "mixer", "ended", "fit"]);
+
+function element(name, text, className) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
 }
 
-function preformatted(text) {
-  const element = document.createElement("pre");
-  element.textContent = text;
-  return element;
+function listRuns() {
+  const table = document.querySelector("table.runs");
+  const kinds = listing.headers.map((header) => (WORDS.has(header) ? "" : "number"));
+  for (const [column, header] of listing.headers.entries()) {
+    const cell = element("th", undefined, kinds[column]);
+    cell.scope = "col";
+    const button = element("button", header);
+    button.type = "button";
+    cell.append(button);
+    table.tHead.rows[0].append(cell);
+  }
+  for (const [number, [cells]] of listing.rows.entries()) {
+    const row = element("tr");
+    row.tabIndex = 0;
+    row.dataset.run = number;
+    row.append(...cells.map((text, column) => element("td", text, kinds[column])));
+    table.tBodies[0].append(row);
+  }
 }
 
 function toggleRun(row) {
   if (row.nextElementSibling?.classList.contains("opened")) return row.nextElementSibling.remove();
-  const opened = document.createElement("tr");
-  opened.className = "opened";
+  const [, config, provenance, facts, log] = listing.rows[Number(row.dataset.run)];
+  const opened = element("tr", undefined, "opened");
   const cell = opened.insertCell();
   cell.colSpan = row.cells.length;
-  cell.append(...part("Provenance", preformatted(row.dataset.facts)));
-  if (row.dataset.log) cell.append(...part("End of the log", preformatted(row.dataset.log)));
-  cell.append(...part("Config", document.getElementById(row.dataset.config).content.cloneNode(true)));
+  cell.append(element("h3", "Provenance"), element("pre", `${facts}\n${listing.provenances[provenance]}`));
+  if (log) cell.append(element("h3", "End of the log"), element("pre", log));
+  cell.append(element("h3", "Config"), element("pre", listing.configs[config]));
   row.after(opened);
 }
 
@@ -103,3 +121,5 @@ document.addEventListener("keydown", (event) => {
 document.getElementById("filter").addEventListener("input", (event) => {
   filterRows(event.target.value.toLowerCase().split(/\s+/).filter(Boolean));
 });
+
+listRuns();

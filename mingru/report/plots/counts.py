@@ -34,13 +34,13 @@ def pictures(family: Family) -> Iterator[tuple[str, str, Figure]]:
 def _pairs(family: Family) -> list[fisher.Comparison]:
     if family.baseline_missing:
         return []
-    counts = [fisher.Count(cell.label, cell.fits, cell.n) for cell in family.cells.itertuples()]
+    counts = [fisher.Count(cell.label, cell.fits, cell.n) for cell in family.each]
     return fisher.compare(counts, family.baseline)
 
 
 @styled
 def fit_rates(family: Family) -> Figure:
-    cells = [cell for cell in family.cells.itertuples() if cell.n]
+    cells = [cell for cell in family.each if cell.n]
     drawing, (axes,) = figure(0.9 + 0.28 * len(cells))
     for row, cell in enumerate(reversed(cells)):
         axes.plot([cell.low, cell.high], [row, row], color=COLOURS[0], solid_capstyle="butt")
@@ -56,7 +56,7 @@ def fit_rates(family: Family) -> Figure:
 @styled
 def scores_by_length(family: Family) -> Figure:
     drawing, (axes,) = figure(3.4)
-    cells = [cell for cell in family.cells.itertuples() if cell.scores]
+    cells = [cell for cell in family.each if cell.scores]
     for cell, mark in zip(cells, marks(len(cells)), strict=True):
         known = by_length(family.runs[cell.label]["scores"])
         median, low, high = zip(*(_band(values) for values in known.values()), strict=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 ENDED = ("finished", "diverged")
+EXACT = 2**53
 
 
 class RunsError(Exception):
@@ -52,19 +53,22 @@ def from_parts(started: Mapping[str, Any], outcome: Mapping[str, Any], origin: s
 
 def number(value: Any) -> float | None:
     """A finite number, or None for everything else: null, NaN, the string "NaN", text."""
-    if value is None or isinstance(value, (dict, list)):
-        return None
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        return None
-    return result if math.isfinite(result) else None
+    if type(value) is not float:
+        if value is None or isinstance(value, (dict, list)):
+            return None
+        try:
+            value = float(value)
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return value if math.isfinite(value) else None
 
 
 def whole(value: Any) -> int | None:
     """A whole number that a float holds exactly, or None."""
+    if type(value) is int:
+        return value if abs(value) < EXACT else None
     result = number(value)
-    return int(result) if result is not None and abs(result) < 2**53 and result == int(result) else None
+    return int(result) if result is not None and abs(result) < EXACT and result.is_integer() else None
 
 
 def truth(value: Any) -> bool | None:
@@ -82,8 +86,8 @@ def by_length(value: Any) -> dict[int, float]:
 
 
 def as_dict(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, (dict, Mapping)) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) else []
+    return value if isinstance(value, list) else list(value) if isinstance(value, tuple) else []

@@ -15,13 +15,13 @@ LOOKED = "~"
 
 
 def counts_of(family: Family) -> list[fisher.Count]:
-    return [fisher.Count(cell.label, cell.fits, cell.n) for cell in family.cells.itertuples()]
+    return [fisher.Count(cell.label, cell.fits, cell.n) for cell in family.each]
 
 
 def in_seed_order(family: Family) -> dict[str, list[bool]]:
     """Each cell's fits by ascending seed, up to the first seed that is still without an outcome."""
     found = {}
-    for cell in family.cells.itertuples():
+    for cell in family.each:
         runs = family.runs[cell.label]
         ended = runs if pd.isna(cell.running) else runs[runs["seed"] < cell.running]
         found[cell.label] = [bool(fit) for fit in ended["fit"]]

@@ -9,7 +9,7 @@ from mingru.report.numbers import count, fraction, interval
 
 def section(family: Family) -> Section:
     rule = f"Fit: {family.fit_rule}."
-    named = [f"{cell.label}: {cell.differences}." for cell in family.cells.itertuples() if "#" in cell.label and cell.differences]
+    named = [f"{cell.label}: {cell.differences}." for cell in family.each if "#" in cell.label and cell.differences]
     return Section(family.title, [rule, *named], [_fits(family), _scores(family), _stacks(family)])
 
 
@@ -23,14 +23,14 @@ def _fits(family: Family) -> Table:
             interval(cell.wilson_low, cell.wilson_high),
             *(str(getattr(cell, kind)) for kind in ("diverged", "failed", "missing")),
         ]
-        for cell in family.cells.itertuples()
+        for cell in family.each
     ]
     headers, numeric = columns("mixer", ">fits", ">rate", ">95 % interval", ">Wilson", ">diverged", ">failed", ">missing")
     return Table("fits", "Fits of counted runs, with the exact (Clopper-Pearson) and the Wilson 95 % interval.", headers, rows, numeric)
 
 
 def _scores(family: Family) -> Table:
-    cell_rows = [cell for cell in family.cells.itertuples() if cell.n]
+    cell_rows = [cell for cell in family.each if cell.n]
     lengths = sorted({n for cell in cell_rows for n in cell.scores})
     rows = []
     for cell in cell_rows:
@@ -52,8 +52,7 @@ def _scores(family: Family) -> Table:
 
 def _stacks(family: Family) -> Table:
     rows = [
-        [cell.label, cell.stack, count(cell.parameters), count(cell.state_size), count(cell.seconds), cell.cell]
-        for cell in family.cells.itertuples()
+        [cell.label, cell.stack, count(cell.parameters), count(cell.state_size), count(cell.seconds), cell.cell] for cell in family.each
     ]
     headers, numeric = columns("mixer", "stack", ">parameters", ">state", ">median seconds", "cell")
     return Table("stacks", "What each name stands for; state is elements carried per sequence.", headers, rows, numeric)

@@ -20,7 +20,7 @@ def section(family: Family) -> Section:
 
 def _medians(family: Family) -> Table:
     rows = []
-    for cell in family.cells.itertuples():
+    for cell in family.each:
         runs = family.runs[cell.label]
         for over, group in (("all", runs), ("fitting", runs[runs["fit"]])):
             if over == "fitting" and not 0 < cell.fits < cell.n:
@@ -46,7 +46,7 @@ def _spread(values: NDArray, chance: float | None) -> list[str]:
 
 def _steps(family: Family) -> Table:
     rows = []
-    for cell in family.cells.itertuples():
+    for cell in family.each:
         curve = kaplan_meier(family.runs[cell.label])
         if curve.n:
             rows.append([cell.label, f"{curve.events}/{curve.n}", _step(curve.median), _steps_between(curve.low, curve.high)])
@@ -66,7 +66,7 @@ def _step(value: float) -> str:
 def _retries(family: Family) -> Table:
     lengths = sorted({n for scores in family.cells["scores"] for n in scores})
     rows = []
-    for cell in family.cells.itertuples():
+    for cell in family.each:
         for found in retries(family.runs[cell.label], cell.chance):
             scores = [_expected(found.scores[n]) if n in found.scores else "-" for n in lengths]
             rows.append([cell.label, str(found.tries), _expected(found.unflagged), *scores, _expected(found.runs, 2)])
