@@ -34,7 +34,7 @@ every_op = pytest.mark.parametrize("case", SMALL, ids=str)
 
 
 @every_op
-@pytest.mark.parametrize("steps", [1, 2, 3, 17, 64, 65])
+@pytest.mark.parametrize("steps", [1, 2, 3, 16, 17, 65, pytest.param(64, marks=pytest.mark.slow)])
 def test_a_kernel_equals_the_loop_over_t_in_values_and_gradients(interpreter, case, steps):
     interpreter(interpreted.match, case, steps)
 
