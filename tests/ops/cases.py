@@ -118,10 +118,15 @@ def gradients(outputs: tuple[Tensor, ...], arguments: list[Tensor]) -> tuple[Ten
 
 
 def assert_matches_reference(case: Case, arguments: list[Tensor], tolerance: float) -> None:
-    """Values and gradients against the reference in float64, each tensor's error relative to its largest entry."""
+    """Values and gradients against the loop over t in float64."""
+    assert_matches(case.reference, case, arguments, tolerance)
+
+
+def assert_matches(judge: Callable, case: Case, arguments: list[Tensor], tolerance: float) -> None:
+    """Values and gradients against what `judge` gives in float64, each tensor's error relative to its largest entry."""
     outputs = results(case.op, arguments)
     wide = [argument.detach().double().requires_grad_() for argument in arguments]
-    wanted = results(case.reference, wide)
+    wanted = results(judge, wide)
     pairs = zip((*outputs, *gradients(outputs, arguments)), (*wanted, *gradients(wanted, wide)), strict=True)
     for place, (came, want) in enumerate(pairs):
         assert came.shape == want.shape

@@ -6,8 +6,8 @@ import torch
 
 @pytest.fixture(autouse=True)
 def uninitialised_memory_is_nan():
-    torch.use_deterministic_algorithms(True)
+    torch.set_deterministic_debug_mode("error")
     assert torch.utils.deterministic.fill_uninitialized_memory
     assert torch.empty(1).isnan().all()
     yield
-    torch.use_deterministic_algorithms(False)
+    torch.set_deterministic_debug_mode("default")

@@ -91,6 +91,7 @@ def test_a_second_process_compiles_nothing():
     assert finish(start(f"{DIAGONAL}\n    run()\n{COUNT}")).split() == ["1", "1", "0", "0"]
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_compile_once(tmp_path):
     script = f"{DIAGONAL}\n    run()\n{COUNT}"
     started = [start(script, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
@@ -98,6 +99,7 @@ def test_processes_that_start_together_compile_once(tmp_path):
     assert [sum(column) for column in zip(*counts, strict=True)] == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_package_and_a_home_that_cannot_be_written_still_run(tmp_path):
     package = tmp_path / "mingru"
     package.mkdir()

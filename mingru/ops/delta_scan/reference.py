@@ -8,11 +8,10 @@ def delta_scan(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, stat
     outputs[t] = H^T q[t] after the last micro-step: the definition every kernel is judged by.
     """
     outputs = []
-    for t in range(query.shape[1]):
-        state = decay[:, t, :, None, None] * state
-        for j in range(key.shape[2]):
-            error = value[:, t, j] - torch.einsum("bhkv,bhk->bhv", state, key[:, t, j])
-            write = strength[:, t, j, :, None] * key[:, t, j]
-            state = state + torch.einsum("bhk,bhv->bhkv", write, error)
-        outputs.append(torch.einsum("bhkv,bhk->bhv", state, query[:, t]))
+    for q, keys, values, strengths, scale in zip(*(given.unbind(1) for given in (query, key, value, strength, decay)), strict=True):
+        state = scale[..., None, None] * state
+        for k, v, s in zip(keys.unbind(1), values.unbind(1), strengths.unbind(1), strict=True):
+            error = v - torch.einsum("bhkv,bhk->bhv", state, k)
+            state = state + torch.einsum("bhk,bhv->bhkv", s[..., None] * k, error)
+        outputs.append(torch.einsum("bhkv,bhk->bhv", state, q))
     return torch.stack(outputs, dim=1), state

@@ -5,8 +5,8 @@ from torch import Tensor
 def givens_scan(angle: Tensor, drive: Tensor, state: Tensor, decay: Tensor) -> Tensor:
     """h[t] = G[R-1] ... G[1] G[0] (decay[t] h[t-1]) + drive[t]: the definition every kernel is judged by."""
     states = []
-    for t in range(drive.shape[1]):
-        state = carry(angle[:, t], decay[:, t], state) + drive[:, t]
+    for *coefficients, x in zip(*(given.unbind(1) for given in (angle, decay, drive)), strict=True):
+        state = carry(*coefficients, state) + x
         states.append(state)
     return torch.stack(states, dim=1)
 

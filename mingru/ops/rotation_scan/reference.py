@@ -5,8 +5,8 @@ from torch import Tensor
 def rotation_scan(angle: Tensor, scale: Tensor, drive: Tensor, state: Tensor, decay: Tensor) -> Tensor:
     """h[t] = decay[t] R(angle[t]) diag(1, scale[t]) h[t-1] + drive[t]: the definition every kernel is judged by."""
     states = []
-    for t in range(drive.shape[1]):
-        state = carry(angle[:, t], scale[:, t], decay[:, t], state) + drive[:, t]
+    for *coefficients, x in zip(*(given.unbind(1) for given in (angle, scale, decay, drive)), strict=True):
+        state = carry(*coefficients, state) + x
         states.append(state)
     return torch.stack(states, dim=1)
 
