@@ -13,7 +13,17 @@ from typing import Any, Literal
 from hydra.errors import InstantiationException
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    create_model,
+)
 
 PROJECT = Path(__file__).resolve().parent.parent
 CONF = PROJECT / "conf"
@@ -41,8 +51,25 @@ class Evaluation(Strict):
     sequences: PositiveInt
 
 
+class NoLogger(Strict):
+    kind: Literal["none"]
+
+
+class Wandb(Strict):
+    kind: Literal["wandb"]
+    project: str
+    entity: str | None
+    mode: Literal["auto", "online", "offline"]
+    init_seconds: PositiveFloat
+    finish_seconds: PositiveFloat
+    retry_seconds: NonNegativeFloat
+
+
+LOGGERS = {"none": NoLogger, "wandb": Wandb}
+
+
 class Config(Strict):
-    """The top level of a config. Tasks, mixers and loggers are checked against the signature of what they name."""
+    """The top level of a config. Tasks and mixers are checked against the signature of what they name."""
 
     task: dict[str, Any]
     mixer: dict[str, Any]
@@ -57,7 +84,7 @@ class Config(Strict):
     batch_size: PositiveInt
     lr: PositiveFloat
     compile: bool
-    evaluation: Evaluation
+    evaluation: dict[str, Any]
     outputs: str
     device: Literal["auto", "cpu", "cuda"]
     threads: PositiveInt
@@ -86,12 +113,20 @@ def explain(error: ValidationError, prefix: tuple[str, ...], names: Iterable[str
 
 
 def check_types(config: dict[str, Any]) -> None:
-    """ValueError for a top-level key that is unknown or has a value of the wrong type."""
+    """ValueError for a key of the top level, of `evaluation` or of `logger` that is unknown or has a value of the wrong type."""
+    validate(Config, config)
+    validate(Evaluation, config["evaluation"], "evaluation")
+    kind = config["logger"].get("kind")
+    if kind not in LOGGERS:
+        raise ValueError(f"logger.kind={kind}: no such logger{nearest(str(kind), LOGGERS)}")
+    validate(LOGGERS[kind], config["logger"], "logger")
+
+
+def validate(model: type[Strict], values: dict[str, Any], *prefix: str) -> None:
     try:
-        Config.model_validate(config)
+        model.model_validate(values)
     except ValidationError as error:
-        in_evaluation = error.errors()[0]["loc"][0] == "evaluation"
-        raise explain(error, (), Evaluation.model_fields if in_evaluation else Config.model_fields) from None
+        raise explain(error, prefix, model.model_fields) from None
 
 
 def parameters(target: Callable) -> dict[str, inspect.Parameter]:
@@ -198,6 +233,8 @@ def resolve(composed: DictConfig | dict[str, Any], conf: Path = CONF) -> dict[st
     given = config["stack"] is not None and not is_resolved(config["stack"])
     if config["stack"] == []:
         raise ValueError("stack=[]: at least one layer is wanted, such as stack=[signed,givens]")
+    if given and config["depth"] != 1:
+        raise ValueError(f"depth={config['depth']}: a stack names every one of its layers, so it has no depth")
     config["stack"] = layers(config, conf)
     names = [item["mixer"] for item in config["stack"]]
     config["extractor"] = ("+".join(names[:-1]) or "none") if given else config["extractor"]

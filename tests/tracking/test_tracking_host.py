@@ -42,11 +42,6 @@ def test_the_environment_decides_where_the_config_leaves_it_open(machine, said, 
     assert host.mode("online") == "online"
 
 
-def test_a_mode_that_does_not_exist_is_named_with_the_valid_ones(machine):
-    with pytest.raises(ValueError, match=r"logger\.mode=onlin: must be one of auto, online, offline"):
-        host.mode("onlin")
-
-
 def test_a_refusal_is_believed_for_a_while_and_by_the_other_workers(machine, tmp_path):
     assert "does not answer" in host.refusal(tmp_path, retry_seconds=60)
     asked = []
