@@ -21,8 +21,8 @@ class Lost(Exception):
 
 
 def lost(error: Exception) -> JobReturn:
-    """The first words of what the launcher says, which goes on at length."""
-    words = " ".join(f"{type(error).__name__}: {error}".split())
+    """The first words of what the launcher says, which goes on at length and over long paths."""
+    words = " ".join(word for word in f"{type(error).__name__}: {error}".split() if "/" not in word)
     return JobReturn(status=JobStatus.FAILED, _return_value=Lost(textwrap.shorten(words, 160)))
 
 

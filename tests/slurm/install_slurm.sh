@@ -16,6 +16,8 @@ SlurmctldHost=$NODE(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
+# A requeued job waits for its old credential to expire.
+AuthInfo=cred_expire=5
 StateSaveLocation=/var/spool/slurmctld
 SlurmdSpoolDir=/var/spool/slurmd
 SlurmctldLogFile=/var/log/slurm/slurmctld.log
@@ -25,7 +27,6 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerParameters=sched_interval=1,batch_sched_delay=1
-# A requeued job starts again at once, and an array of seconds-long jobs is not held up.
 JobRequeue=1
 ReturnToService=2
 MpiDefault=none

@@ -20,9 +20,9 @@ def slurm():
 
 
 def queue():
-    """The jobs in the queue, `{index in the array: (id, state)}`."""
-    listed = subprocess.run(["squeue", "-h", "-r", "-o", "%K %i %T"], capture_output=True, text=True, check=True).stdout
-    return {int(index): (job, state) for index, job, state in map(str.split, listed.splitlines())}
+    """The jobs in the queue: `[id, state]` of each."""
+    listed = subprocess.run(["squeue", "-h", "-r", "-o", "%i %T"], capture_output=True, text=True, check=True).stdout
+    return [line.split() for line in listed.splitlines()]
 
 
 def test_one_failing_and_one_killed_run_of_twelve_cost_themselves(tmp_path):
@@ -43,7 +43,7 @@ def test_a_preempted_job_goes_on_from_its_checkpoint(tmp_path, way):
     slow = {0: "sleep 0.02"}
     process = start(tmp_path / "slurm", *words, *SLURM[:-1], harm=slow)
     wait_for(lambda: next((tmp_path / "slurm").rglob("checkpoint.ckpt"), None) is not None)
-    job, state = queue()[0]
+    ((job, state),) = queue()
     assert state == "RUNNING"
     subprocess.run([*way, job], check=True)
     code, output = finish(process)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -55,8 +56,8 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def summary(output: str) -> str:
-    """The last line of a sweep's table."""
-    return output.rstrip().splitlines()[-1]
+    """The last line of a sweep's table, which what workers print may follow."""
+    return re.findall(r"^\d+ runs?: .*", output, re.MULTILINE)[-1]
 
 
 def trouble(output: str) -> dict[int, tuple[str, str]]:
