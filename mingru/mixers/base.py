@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from mingru.types import Inputs, Outputs, State
+
+# Sequences at a time for which a token's kernel is faster than torch's calls.
+FEW = 8
 
 
 class Mixer(nn.Module):
@@ -20,6 +24,8 @@ class Mixer(nn.Module):
 
     # True: a block puts no norm, residual or MLP around the mixer.
     bare = False
+    # `_mix_one` as one CPU kernel, (x_t, state) -> (y_t, state), for mixers that have one.
+    _token: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None
 
     def __init__(self, name: str, d_model: int, state_shape: tuple[int, ...]) -> None:
         super().__init__()
@@ -52,7 +58,10 @@ class Mixer(nn.Module):
     def step(self, x_t: Tensor, state: Tensor | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """One token of `forward`: (B, D) -> (B, D), with the same state."""
         self._check_inputs(x_t, ("B",), delta_t)
-        y_t, last = self._mix_one(x_t, self._ready(state, len(x_t)))
+        state = self._ready(state, len(x_t))
+        if self._token is not None and len(x_t) <= FEW and is_plain(x_t):
+            return self._token(x_t, state)
+        y_t, last = self._mix_one(x_t, state)
         return y_t.to(x_t.dtype), last.clone()
 
     def check_state(self, state: Tensor, batch: int) -> None:
@@ -110,6 +119,20 @@ def multiples_near(value: int, step: int) -> str:
     """The multiples of `step` next to `value`, as an error message names them: "56 or 64"."""
     below = value // step * step
     return f"{below} or {below + step}" if below > 0 else str(step)
+
+
+def is_plain(x: Tensor) -> bool:
+    """Numbers in a CPU's memory, of which nothing is recorded, traced, converted or transformed."""
+    return (
+        not torch.is_grad_enabled()
+        and type(x) is Tensor
+        and x.device.type == "cpu"
+        and x.dtype == torch.float32
+        and not torch.is_autocast_enabled("cpu")
+        and not torch.compiler.is_compiling()
+        and not torch._C._are_functorch_transforms_active()
+        and not torch._C._len_torch_dispatch_stack()
+    )
 
 
 def autocast_converts(x: Tensor, weight: Tensor) -> bool:

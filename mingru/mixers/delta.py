@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mingru.mixers.base import Mixer, require_positive
@@ -61,6 +61,11 @@ class Delta(Mixer):
             state,
         )
         return self.output(outputs.flatten(2).to(x.dtype)), state
+
+    def _token(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
+        from mingru.ops import one_token
+
+        return one_token.delta(self.projection, self.output, x_t, state, self.n_householder)
 
 
 def default_key_width(mixer: str, d_model: int, n_heads: int) -> int:

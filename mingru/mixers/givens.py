@@ -27,6 +27,7 @@ class Givens(Mixer):
         require_positive(name, "rounds", rounds)
         n_blocks = d_model // block_size
         super().__init__(name, d_model, (n_blocks, block_size))
+        self.rounds = rounds
         self.angle_shape = (n_blocks, rounds, block_size // 2)
         self.projection = Projection(d_model, {"angle": d_model // 2 * rounds, "gate": d_model, "candidate": d_model})
         self.h0 = nn.Parameter(torch.randn(n_blocks, block_size) * 0.5)
@@ -39,6 +40,11 @@ class Givens(Mixer):
         drive = (torch.sigmoid(gate) * candidate).unflatten(-1, self.state_shape)
         states = givens_scan(angle.unflatten(-1, self.angle_shape), drive, state)
         return states.flatten(2), states[:, -1]
+
+    def _token(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
+        from mingru.ops import one_token
+
+        return one_token.givens(self.projection, x_t, state, self.rounds)
 
 
 def check_blocks(mixer: str, d_model: int, block_size: int) -> None:

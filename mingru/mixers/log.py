@@ -32,8 +32,9 @@ class Log(Mixer):
         # A batch of seeds (vmap) and a compiled graph cannot look at values.
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
             return
-        if bool((state < 0).any()):
-            raise ValueError(f"{self.name}: state must not be negative, got a minimum of {float(state.min()):.3g}")
+        smallest = state.min().item()
+        if smallest < 0:
+            raise ValueError(f"{self.name}: state must not be negative, got a minimum of {smallest:.3g}")
 
     def _start(self) -> Tensor:
         return positive(self.h0) if self.h0 is not None else self._weight.new_full(self.state_shape, 0.5)
@@ -46,6 +47,11 @@ class Log(Mixer):
         decay, drive = self._coefficients(x_t)
         state = decay * state + drive
         return state, state
+
+    def _token(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
+        from mingru.ops import one_token
+
+        return one_token.log(self.projection, x_t, state)
 
     def _coefficients(self, x: Tensor) -> tuple[Tensor, Tensor]:
         gate, candidate = self.projection(x)

@@ -53,6 +53,11 @@ class Rotation(Mixer):
         states = rotation_scan(angle, torch.tanh(scale), drive, state)
         return states.flatten(2), states[:, -1]
 
+    def _token(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
+        from mingru.ops import one_token
+
+        return one_token.rotation(self.projection, x_t, state, None if self.snap is None else self.order)
+
 
 def snapped(angle: Tensor, order: Tensor) -> Tensor:
     """The nearest multiple of 2 pi / order, within [0, 2 pi); the gradient is that of the identity."""

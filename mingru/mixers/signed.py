@@ -39,6 +39,11 @@ class Signed(Mixer):
         state = decay * state + drive
         return state, state
 
+    def _token(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
+        from mingru.ops import one_token
+
+        return one_token.signed(self.projection, x_t, state, self.coupled)
+
     def _coefficients(self, x: Tensor) -> tuple[Tensor, Tensor]:
         gate, candidate, decay = self.projection(x)
         gate, decay = torch.sigmoid(gate), torch.tanh(decay)

@@ -13,7 +13,7 @@ def _row(place, b, t, offset, like):
     return element(place[0], b * place[1] + t * place[2] + offset, like)
 
 
-def _forward(first, last, sizes, like, scratch, pattern, transition, drive, state, decay, states):
+def scan(first, last, sizes, like, scratch, pattern, transition, drive, state, decay, states):
     steps, blocks, stretch = sizes
     width, zero, stretches = len(pattern), zeros(like, pattern), (blocks + stretch - 1) // stretch
     for unit in range(first, last):
@@ -75,7 +75,7 @@ def _backward(
                 )  # fmt: skip
 
 
-_forward_kernel = Kernel(_forward)
+_forward_kernel = Kernel(scan)
 _backward_kernel = Kernel(_backward)
 
 

@@ -112,9 +112,10 @@ def _pool(process: int, threads: int) -> Executor:
 
 
 def _with_cache(function: Callable) -> Callable:
-    # Numba looks for changes only in the file of the kernel itself; the digest adds the helpers in this folder.
+    # Numba looks for changes only in the file of the kernel itself; the digest adds what it may have been compiled with.
     folder = Path(__file__).parent
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()
+    helpers = sorted([*folder.glob("*.py"), *folder.parent.glob("*/cpu.py")])
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in helpers)).hexdigest()
     chosen = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(Path(chosen or folder / "__pycache__") / f"kernels-{digest[:12]}")
     try:

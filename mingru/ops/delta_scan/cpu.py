@@ -120,7 +120,7 @@ def _shape(sizes, pattern):
     return sizes[3], (sizes[4] + lanes - 1) // lanes * lanes, lanes
 
 
-def _forward(first, last, sizes, like, scratch, pattern, query, key, value, strength, state, decay, outputs, final, kept):
+def scan(first, last, sizes, like, scratch, pattern, query, key, value, strength, state, decay, outputs, final, kept):
     steps, heads, micro_steps, rows, columns = sizes
     shape, zero, entries, one = _shape(sizes, pattern), zeros(like, pattern), rows * columns, type(like)(1)
     _, width, lanes = shape
@@ -201,7 +201,7 @@ def _backward(
         _copy(grad, width, columns, rows, _token(grad_state, b, 0, head * entries, like), columns)
 
 
-_forward_kernel = Kernel(_forward)
+_forward_kernel = Kernel(scan)
 _backward_kernel = Kernel(_backward)
 
 
@@ -209,9 +209,14 @@ def _shares(key: Tensor, value: Tensor) -> tuple[tuple[int, int], tuple[int, ...
     """Units and numbers touched, sizes, a pattern of as many numbers as columns are handled together, the padded row."""
     batch, steps, micro_steps, heads, rows = key.shape
     columns = value.shape[-1]
-    lanes = 8 if columns <= 8 else 16
     work = batch * heads, batch * steps * heads * rows * columns
-    return work, (steps, heads, micro_steps, rows, columns), (0,) * lanes, -(-columns // lanes) * lanes
+    return work, (steps, heads, micro_steps, rows, columns), *columns_at_once(columns)
+
+
+def columns_at_once(columns: int) -> tuple[tuple[int, ...], int]:
+    """A pattern of as many numbers as columns are handled together, and the width of a row padded to that."""
+    lanes = 8 if columns <= 8 else 16
+    return (0,) * lanes, -(-columns // lanes) * lanes
 
 
 def forward(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -12,7 +12,7 @@ def _row(place, b, t, start, like):
     return element(place[0], b * place[1] + t * place[2] + start, like)
 
 
-def _forward(first, last, sizes, like, scratch, decay, drive, state, states):
+def scan(first, last, sizes, like, scratch, decay, drive, state, states):
     steps, channels, stretch = sizes
     stretches = (channels + stretch - 1) // stretch
     for unit in range(first, last):
@@ -48,7 +48,7 @@ def _backward(first, last, sizes, like, scratch, grad, decay, state, states, gra
                 carried[d] = grad_x[d] * a[d]
 
 
-_forward_kernel = Kernel(_forward)
+_forward_kernel = Kernel(scan)
 _backward_kernel = Kernel(_backward)
 
 

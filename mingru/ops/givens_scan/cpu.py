@@ -63,7 +63,7 @@ def _write(target, at, planes, even, odd):
     store(target, at + planes, upper(even, odd))
 
 
-def _forward(first, last, sizes, like, scratch, pattern, angle, drive, state, decay, states):
+def scan(first, last, sizes, like, scratch, pattern, angle, drive, state, decay, states):
     steps, blocks, rounds, stretch = sizes
     planes, zero, stretches = len(pattern), zeros(like, pattern), (blocks + stretch - 1) // stretch
     sine = element(scratch, 0, like)
@@ -144,7 +144,7 @@ def _backward(
                 )  # fmt: skip
 
 
-_forward_kernel = Kernel(_forward)
+_forward_kernel = Kernel(scan)
 _backward_kernel = Kernel(_backward)
 
 

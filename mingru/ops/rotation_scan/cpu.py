@@ -49,7 +49,7 @@ def _turn_back(size, sine, cosine, kept, d, previous, total, carried, grad_a, gr
         carried[2 * n + 1] = kept[n] * (d[n] * grad_q[n])
 
 
-def _forward(first, last, sizes, like, scratch, angle, scale, drive, state, decay, states):
+def scan(first, last, sizes, like, scratch, angle, scale, drive, state, decay, states):
     steps, blocks, stretch = sizes
     stretches = (blocks + stretch - 1) // stretch
     sine = element(scratch, 0, like)
@@ -97,7 +97,7 @@ def _backward(
             )  # fmt: skip
 
 
-_forward_kernel = Kernel(_forward)
+_forward_kernel = Kernel(scan)
 _backward_kernel = Kernel(_backward)
 
 
