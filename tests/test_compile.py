@@ -1,5 +1,6 @@
 import logging
 
+import jaxtyping
 import pytest
 import torch
 
@@ -18,7 +19,16 @@ def test_without_a_compiler_a_run_goes_on_with_one_warning(monkeypatch, caplog):
     assert stack._compiled_call_impl is None
 
 
+@pytest.fixture
+def unchecked_shapes():
+    """Dynamo cannot trace the checks that the tests' import hook puts around every function."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize("mixer", ["log", "rotation", "givens", "delta_64"])
 def test_a_compiled_stack_gives_the_same_numbers_at_any_length(mixer):
     eager, compiled = (train.build_stack(composed(*TINY, f"mixer={mixer}")) for _ in range(2))
