@@ -22,6 +22,14 @@ SMALL = (
 # Seconds for a command: a machine that is busy with other things is slow, not wrong.
 PATIENCE = 400
 FAULTY = ("stack=[{mixer: faulty, _target_: tests.sweep.faults.Faulty}]",)
+# Twenty faults of five kinds, by seed, for a sweep of 200 runs; a full disk and a full memory are of one kind.
+HARM = {
+    11: "raise", 23: "raise", 77: "raise", 199: "raise",
+    0: "nan", 50: "nan", 51: "nan", 120: "nan",
+    3: "SIGKILL", 4: "SIGKILL", 100: "SIGKILL", 180: "SIGKILL",
+    8: "SIGTERM", 64: "SIGTERM", 65: "SIGTERM", 150: "SIGTERM",
+    30: "disk", 31: "disk", 140: "memory", 190: "memory",
+}  # fmt: skip
 
 
 def start(outputs: Path, *words: str, harm: dict[int, str] | None = None, **options: Any) -> subprocess.Popen:

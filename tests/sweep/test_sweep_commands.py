@@ -10,7 +10,7 @@ import pytest
 
 from mingru.sweep import records
 from tests.packages import install
-from tests.sweep.command import FAULTY, PATIENCE, finish, results, start, summary, sweep, trouble, wait_for
+from tests.sweep.command import FAULTY, HARM, PATIENCE, finish, results, start, summary, sweep, trouble, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -46,13 +46,6 @@ def test_a_sweep_that_is_killed_five_times_ends_as_one_that_never_was(tmp_path):
     assert not list(cut.rglob("*-a1"))
 
 
-HARM = {
-    11: "raise", 23: "raise", 77: "raise", 199: "raise",
-    0: "nan", 50: "nan", 51: "nan", 120: "nan",
-    3: "SIGKILL", 4: "SIGKILL", 100: "SIGKILL", 180: "SIGKILL",
-    8: "SIGTERM", 64: "SIGTERM", 65: "SIGTERM", 150: "SIGTERM",
-    30: "disk", 31: "disk", 140: "memory", 190: "memory",
-}  # fmt: skip
 ENDS = {
     "raise": ("failed", "RuntimeError: boom"),
     "nan": ("diverged", ""),

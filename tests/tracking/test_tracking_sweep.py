@@ -45,20 +45,29 @@ def sync(outputs) -> str:
     return done.stdout
 
 
-def test_a_sweep_through_three_cuts_is_whole_after_two_syncs(service, tmp_path):
-    runs, failing = 24, {5: "raise", 17: "SIGKILL"}
-    code, output = sweep_through_cuts(service, tmp_path, runs, *command.FAULTY, harm=failing)
-    assert (code, results(tmp_path)) == (1, runs - len(failing)), output
+@pytest.mark.parametrize(
+    ("runs", "harm", "with_result"),
+    [
+        (24, {5: "raise", 17: "SIGKILL"}, 22),
+        # A run that diverges has a result and is not finished: 180 are.
+        pytest.param(200, command.HARM, 184, marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
+    ],
+)
+def test_a_sweep_through_three_cuts_is_whole_after_two_syncs(service, tmp_path, runs, harm, with_result):
+    code, output = sweep_through_cuts(service, tmp_path, runs, *command.FAULTY, harm=harm)
+    assert (code, results(tmp_path)) == (1, with_result), output
     assert sync(tmp_path).endswith(" 0 not uploaded\n")
     assert sync(tmp_path).endswith(f" 0 runs uploaded, {runs} were there, 0 not uploaded\n")
-    there = service.projects[PROJECT]
-    assert len({run["id"] for run in there}) == len(there) == runs
-    assert sorted(run["config"]["seed"] for run in there if run["summary"].get("status") == "finished") == sorted(
-        {*range(runs)} - {*failing}
-    )
-    assert all(run["state"] == ("failed" if run["config"]["seed"] in failing else "finished") for run in there)
+    there = {run["config"]["seed"]: run for run in service.projects[PROJECT]}
+    assert len(service.projects[PROJECT]) == len({run["id"] for run in there.values()}) == runs
+    assert sorted(there) == [*range(runs)]
+    assert {seed for seed, run in there.items() if run["summary"].get("status") == "finished"} == {*range(runs)} - {*harm}
+    # Diverging is an outcome, not an accident.
+    accidents = {seed for seed, fault in harm.items() if fault != "nan"}
+    assert {seed for seed, run in there.items() if run["state"] == "failed"} == accidents
+    assert {seed for seed, run in there.items() if run["state"] == "finished"} == {*range(runs)} - accidents
     assert compare.differences(wandb_api.read(PROJECT), local.read(tmp_path)) == []
-    for run in there:
+    for seed, run in there.items():
         steps = [run["history"][line]["_step"] for line in sorted(run["history"])]
         assert steps == sorted(set(steps))
-        assert run["config"]["seed"] in failing or steps == [1, 2, 4, 6, 8, 10]
+        assert seed in harm or steps == [1, 2, 4, 6, 8, 10]
