@@ -35,7 +35,8 @@ class CharLM:
     prefix_closed = True
 
     def __init__(self, name: str, file: str | None = None, bar: float = 0.5) -> None:
-        self.name, self.file, self._part = name, None if file is None else project_file(file), "test"
+        self.name, self._part = name, "test"
+        self._shares = _library_shares() if file is None else _shares(project_file(file).read_bytes())
         self.inputs, self.targets, self.metric = tokens(256), classes(256), accuracy(bar)
 
     def split(self, name: Split) -> "CharLM":
@@ -44,13 +45,13 @@ class CharLM:
         return task
 
     def check_length(self, length: int) -> None:
-        longest = min(len(share) for share in _shares(self.file).values()) - 1
+        longest = min(len(share) for share in self._shares.values()) - 1
         if not 1 <= length <= longest:
             raise ValueError(f"{self.name}: length {length} is not from 1 to {longest}, of which the text has windows in every split")
 
     def sample(self, generator: Generator, batch: int, length: int) -> Batch:
         check_request(self, batch, length)
-        share = _shares(self.file)[self._part]
+        share = self._shares[self._part]
         first = torch.randint(len(share) - length, (batch,), generator=generator)
         windows = torch.from_numpy(share[(first[:, None] + torch.arange(length + 1)).numpy()].astype(np.int64))
         return Batch(windows[:, :-1].contiguous(), windows[:, 1:].contiguous())
@@ -63,7 +64,7 @@ class CharLM:
     def position_chance(self, length: int) -> Tensor:
         """The share of the commonest byte in the test text."""
         self.check_length(length)
-        share = _shares(self.file)["test"]
+        share = self._shares["test"]
         return torch.full((length,), np.bincount(share).max() / len(share), dtype=torch.float64)
 
     def oracle(self, batch: Batch) -> Tensor:
@@ -72,14 +73,18 @@ class CharLM:
         return following
 
 
-@functools.cache
-def _shares(file: Path | None) -> dict[str, np.ndarray]:
+def _shares(content: bytes) -> dict[str, np.ndarray]:
     """The bytes of each split: whole blocks of the text, one after the other."""
-    text = np.frombuffer(library_source() if file is None else file.read_bytes(), np.uint8)
+    text = np.frombuffer(content, np.uint8)
     block = max(1, min(BLOCK, math.ceil(len(text) / ROUND)))
     place = np.arange(len(text)) // block % ROUND
     shares = {split: text[place == k] for split, k in PLACES.items()}
     return shares | {"train": text[~np.isin(place, list(PLACES.values()))]}
+
+
+@functools.cache
+def _library_shares() -> dict[str, np.ndarray]:
+    return _shares(library_source())
 
 
 @functools.cache

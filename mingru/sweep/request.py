@@ -2,7 +2,7 @@
 
 import copy
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf, flag_override
 from mingru import settings
 from mingru.sweep import records
 from mingru.sweep.cell import slug
+from mingru.sweep.files import digests
 
 SEED = "seed="
 
@@ -27,9 +28,29 @@ def resolve(cfg: DictConfig | dict[str, Any], conf: Path) -> tuple[dict[str, Any
     config = settings.resolve(cfg, conf)
     task, evaluation = settings.build(config["task"]), config["evaluation"]
     evaluation["bar"] = task.metric.bar if evaluation["bar"] is None else evaluation["bar"]
-    for length in (config["length"], evaluation["select_length"], *evaluation["lengths"]):
+    task.check_length(config["length"])
+    keep_possible(evaluation, cfg["evaluation"], config["length"], task)
+    for length in (evaluation["select_length"], *evaluation["lengths"]):
         task.check_length(length)
-    return config, task
+    config.pop("files", None)
+    named = digests(config["task"])
+    return config | ({"files": named} if named else {}), task
+
+
+def keep_possible(evaluation: dict[str, Any], given: Mapping[str, Any], length: int, task: Any) -> None:
+    """Of the lengths that nobody gave, those that the task has; it has `length`."""
+
+    def possible(candidate: int) -> bool:
+        try:
+            task.check_length(candidate)
+        except ValueError:
+            return False
+        return True
+
+    if given["select_length"] is None and not possible(evaluation["select_length"]):
+        evaluation["select_length"] = length
+    if given["lengths"] is None:
+        evaluation["lengths"] = list(filter(possible, evaluation["lengths"]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,15 +44,18 @@ _PLACES: list[tuple[str, Callable[[int], Indices]]] = [
 ]
 
 
-@functools.cache
 def named_group(name: str) -> Group:
     """The group that a name such as `A4_x_Z5`, or a file with its table, stands for. ValueError, one line, where there is none.
 
     `:` is a semidirect product of cyclic groups (C7:C3; the multiplier may stand between, C8:3:C2), `_wr_` a wreath product with S, A, C
     or D acting on its usual points, `_x_` a direct product; they bind in this order. Z is another letter for C.
     """
-    if is_table_file(name):
-        return read_group(name)
+    return read_group(name) if is_table_file(name) else _known_group(name)
+
+
+# A file may change, a name does not.
+@functools.cache
+def _known_group(name: str) -> Group:
     factors = [_wreath(factor, name) for factor in name.split("_x_")]
     return factors[0] if len(factors) == 1 else DirectProduct(factors)
 
