@@ -28,6 +28,7 @@ from mingru.sweep import records, request
 from mingru.sweep.settle import settle
 from mingru.tagger import SequenceTagger
 from tasks.base import Task
+from tasks.curriculum import Curriculum, Run
 from tasks.datamodule import StreamDataModule
 
 # A launcher's YAML here bears the name of its plugin's schema on purpose.
@@ -68,8 +69,9 @@ def load_run(directory: str | Path) -> tuple[Stack, DictConfig]:
 
 
 def check(cfg: DictConfig, conf: Path) -> None:
-    """ValueError for a config that could not train: everything is built, on the meta device, and nothing is run."""
+    """ValueError for a config that could not train: everything is built, the stack on the meta device, and nothing is run."""
     config, task = resolve(cfg, conf)
+    data_module(config, task)
     with torch.device("meta"):
         assemble(config, task)
 
@@ -87,18 +89,26 @@ def data_module(config: dict[str, Any], task: Task) -> StreamDataModule:
     evaluation = config["evaluation"]
     return StreamDataModule(
         task,
-        **{key: config[key] for key in ("seed", "length", "batch_size", "steps")},
-        **{key: evaluation[key] for key in ("select_length", "select_sequences", "lengths", "sequences")},
+        **{key: config[key] for key in ("seed", "length", "batch_size", "steps", "train_sequences")},
+        **{key: evaluation[key] for key in ("select_length", "select_sequences", "lengths", "sequences", "every_length")},
+        curriculum=build_curriculum(config, task),
     )
+
+
+def build_curriculum(config: dict[str, Any], task: Task) -> Curriculum | None:
+    node = config["curriculum"]
+    run = Run(task, **{key: config[key] for key in ("length", "batch_size", "steps", "seed")})
+    return None if node is None else settings.build({**node, "_partial_": True})(run)
 
 
 def measure(config: dict[str, Any], task: Task, directory: Path, checkpoint: Path | None, wandb_run: Any) -> dict[str, Any]:
     """Seed, build, fit and test."""
     L.seed_everything(config["seed"], workers=True, verbose=False)
-    tagger = SequenceTagger(assemble(config, task), config["lr"], regression=task.metric.name == "mse")
+    data, evaluation = data_module(config, task), config["evaluation"]
+    regression = task.metric.name == "mse"
+    tagger = SequenceTagger(assemble(config, task), config["lr"], regression, getattr(data.curriculum, "observe", None))
     if config["compile"]:
         training.compile_stack(tagger.stack)
-    data, evaluation = data_module(config, task), config["evaluation"]
     protocol = training.Protocol(config["steps"], config["device"], evaluation, task.metric.higher_is_better)
     in_sweep = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
     show_progress = sys.stderr.isatty() and not in_sweep

@@ -20,6 +20,16 @@ def loss_sum(logits: Tensor, targets: Tensor) -> tuple[Tensor, int]:
     return loss, int((targets != IGNORE).sum())
 
 
+def last_accuracy(logits: Tensor, targets: Tensor) -> float:
+    """Share of sequences answered rightly at the last position that is scored; all of them have one."""
+    if targets.dim() > 1:
+        # argmax takes the first of equals: the position from which the count of scored ones stays as it is.
+        last = (targets != IGNORE).cumsum(1).argmax(1)
+        row = torch.arange(len(targets), device=targets.device)
+        logits, targets = logits[row, last], targets[row, last]
+    return (logits.argmax(-1) == targets).float().mean().item()
+
+
 def run_in_pieces(stack: nn.Module, inputs: Tensor, delta_t: Tensor | None) -> Tensor:
     """The stack's outputs for whole sequences; no more than TOKENS_AT_ONCE tokens are in flight."""
     batch, length = inputs.shape[:2]
@@ -82,6 +92,18 @@ class Scores:
         """Share of sequences without a wrong scored token."""
         return self.sequences_correct / max(self.sequences, 1)
 
+    def accuracy_to(self, length: int) -> float | None:
+        """Accuracy over the first `length` positions; null where nothing is scored."""
+        if self.position_correct is None or self.position_scored is None:
+            return self.accuracy
+        return ratio(self.position_correct[:length], self.position_scored[:length])
+
+    def accuracy_at(self, length: int) -> float | None:
+        """Accuracy at position `length`, counted from 1; null where it is not scored."""
+        if self.position_correct is None or self.position_scored is None:
+            return self.accuracy
+        return ratio(self.position_correct[length - 1], self.position_scored[length - 1])
+
     def position_accuracy(self, windows: int = 256) -> list[float | None]:
         """Accuracy along the sequence in at most `windows` equal stretches; null where nothing is scored."""
         if self.position_correct is None or self.position_scored is None:
@@ -91,4 +113,8 @@ class Scores:
             self.position_scored.tensor_split(min(windows, len(self.position_scored))),
             strict=True,
         )
-        return [int(right.sum()) / int(scored.sum()) if scored.any() else None for right, scored in pieces]
+        return [ratio(right, scored) for right, scored in pieces]
+
+
+def ratio(right: Tensor, scored: Tensor) -> float | None:
+    return int(right.sum()) / int(scored.sum()) if scored.any() else None

@@ -6,6 +6,9 @@ from torch import nn
 
 from mingru.metrics import Scores
 
+# A model still tracks at a length where more than this share of its answers is right.
+TRACKS = 0.9
+
 
 def count_parameters(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
@@ -56,3 +59,24 @@ def length_record(tagger: Any, lengths: list[int], scores: list[Scores] | None) 
             "position_accuracy": scores[-1].position_accuracy() if scores else [],
         }
     return record | {"evaluated": {str(n): s.sequences if s else 0 for n, s in by_length.items()}}
+
+
+def every_length_record(tagger: Any, passes: list[tuple[int, list[int]]], scores: list[Scores] | None) -> dict[str, Any]:
+    """Scores by every length: `passes` says for each of `scores` which lengths it tells of. Null where the run diverged."""
+    if not passes:
+        return {}
+    told = [(n, s) for (_, lengths), s in zip(passes, scores or [None] * len(passes), strict=True) for n in lengths]
+    if tagger.score == "error":
+        return {"error_by_length": {str(n): s and s.mean_loss for n, s in told}}
+    return {
+        "accuracy_by_length": {str(n): s and s.accuracy_to(n) for n, s in told},
+        "last_accuracy_by_length": {str(n): s and s.accuracy_at(n) for n, s in told},
+    }
+
+
+def longest_above(record: dict[str, Any]) -> dict[str, int | None]:
+    """The longest length that was measured at which accuracy is above TRACKS; null where there is none."""
+    if "accuracy" not in record:
+        return {}
+    measured = record["accuracy"].items() | record.get("accuracy_by_length", {}).items()
+    return {"longest_above": max((int(n) for n, value in measured if value is not None and value > TRACKS), default=None)}

@@ -28,6 +28,8 @@ from pydantic import (
 PROJECT = Path(__file__).resolve().parent.parent
 CONF = PROJECT / "conf"
 HYDRA_KEYS = {"_target_", "_partial_"}
+# What a class gets from whoever builds it, and a config does not set: a mixer its width, a curriculum its run.
+SUPPLIED = {"self", "d_model", "run"}
 
 
 def project_path(path: str | Path) -> str:
@@ -46,6 +48,7 @@ class Evaluation(Strict):
     every: PositiveInt
     select_length: PositiveInt | None
     lengths: list[PositiveInt] | None
+    every_length: PositiveInt | None = None
     bar: float | None
     select_sequences: PositiveInt
     sequences: PositiveInt
@@ -69,7 +72,10 @@ LOGGERS = {"none": NoLogger, "wandb": Wandb}
 
 
 class Config(Strict):
-    """The top level of a config. Tasks and mixers are checked against the signature of what they name."""
+    """The top level of a config. Tasks, mixers and curricula are checked against the signature of what they name.
+
+    `files` is filled in by mingru/sweep/request.py. What has a default here is absent from older records.
+    """
 
     task: dict[str, Any]
     mixer: dict[str, Any]
@@ -83,6 +89,8 @@ class Config(Strict):
     steps: PositiveInt
     batch_size: PositiveInt
     lr: PositiveFloat
+    train_sequences: PositiveInt | None = None
+    curriculum: dict[str, Any] | None = None
     compile: bool
     evaluation: dict[str, Any]
     outputs: str
@@ -91,6 +99,7 @@ class Config(Strict):
     rerun: Literal["failed", "stale", "all"] | None
     fail_fast: bool
     logger: dict[str, Any]
+    files: dict[str, str] | None = None
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -130,7 +139,7 @@ def validate(model: type[Strict], values: dict[str, Any], *prefix: str) -> None:
 
 
 def parameters(target: Callable) -> dict[str, inspect.Parameter]:
-    return {k: p for k, p in inspect.signature(target, eval_str=True).parameters.items() if k not in ("self", "d_model")}
+    return {k: p for k, p in inspect.signature(target, eval_str=True).parameters.items() if k not in SUPPLIED}
 
 
 def bind(target: str, settings: dict[str, Any], where: str) -> dict[str, Any]:
@@ -218,6 +227,13 @@ def stack_item(item: str | dict[str, Any], conf: Path) -> dict[str, Any]:
     return layer({**known, **item}, f"stack.{item['mixer']}")
 
 
+def curriculum(node: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A curriculum with every setting, or None: every batch at the training length."""
+    if node is not None and "_target_" not in node:
+        raise ValueError("curriculum: has no _target_, the class of the curriculum")
+    return node and nested(node, "curriculum")
+
+
 def is_resolved(stack: list[Any]) -> bool:
     return bool(stack) and all(is_node(item) for item in stack)
 
@@ -242,7 +258,9 @@ def resolve(composed: DictConfig | dict[str, Any], conf: Path = CONF) -> dict[st
     task = config["task"]
     settings = {k: v for k, v in task.items() if k not in HYDRA_KEYS | {"extractor"}}
     config["task"] = {"_target_": task["_target_"], **bind(task["_target_"], {"name": layer_name(task), **settings}, "task")}
-    evaluation = config["evaluation"] = dict(config["evaluation"])
+    config.setdefault("train_sequences", None)
+    config["curriculum"] = curriculum(config.get("curriculum"))
+    evaluation = config["evaluation"] = {"every_length": None, **config["evaluation"]}
     evaluation["select_length"] = evaluation["select_length"] or 2 * config["length"]
     evaluation["lengths"] = sorted(set(evaluation["lengths"] or (n * config["length"] for n in (1, 4, 8, 16))))
     return config

@@ -1,12 +1,13 @@
 """Training and scoring of a stack; it knows losses and counts, and nothing of the architecture or the task."""
 
+from collections.abc import Callable
 from typing import Any
 
 import lightning as L
 import torch
 from torch import Tensor, nn
 
-from mingru.metrics import Scores, loss_sum
+from mingru.metrics import Scores, last_accuracy, loss_sum
 
 LOG_EVERY = 50
 
@@ -15,13 +16,15 @@ class SequenceTagger(L.LightningModule):
     """Cross-entropy (or squared error) averaged over scored positions, Adam at a constant rate without decay or clipping.
 
     `history` holds one `{step, accuracy | error, loss}` per validation; `diverged` becomes true, and training stops, at the first loss
-    that is not finite. `tested` holds the scores of the last `trainer.test`, one per dataloader.
+    that is not finite. `tested` holds the scores of the last `trainer.test`, one per dataloader. `observe` is told of every training
+    batch: its number, and its accuracy at the last scored position of each sequence, before the weights move.
     """
 
-    def __init__(self, stack: nn.Module, lr: float, regression: bool = False) -> None:
+    def __init__(self, stack: nn.Module, lr: float, regression: bool = False, observe: Callable[[int, float], None] | None = None) -> None:
         super().__init__()
         self.stack = stack
         self.lr = lr
+        self.observe = observe
         self.score = "error" if regression else "accuracy"
         self.diverged = False
         self.history: list[dict[str, Any]] = []
@@ -40,6 +43,8 @@ class SequenceTagger(L.LightningModule):
         if (logging or loss.device.type == "cpu") and not torch.isfinite(loss):
             self.diverge()
             return None
+        if self.observe is not None:
+            self.observe(self.global_step, last_accuracy(logits.detach(), batch.targets))
         if logging and self.logger is not None:
             self.logger.log_metrics({"train/loss": float(loss.detach())}, step=self.global_step + 1)
         return loss

@@ -17,6 +17,7 @@ from torch import nn
 
 from mingru import result
 from mingru.callbacks import BestWeights, Heartbeat, Resumable, save_weights
+from mingru.metrics import Scores
 from mingru.sweep.claim import CHECKPOINT
 from mingru.sweep.interruption import deferred
 from mingru.tagger import SequenceTagger
@@ -119,12 +120,26 @@ def train(
     if not tagger.diverged:
         tagger.stack.load_state_dict(best.weights)
         fresh_loader = data.loader("fresh", protocol.evaluation["select_length"], protocol.evaluation["sequences"])
-        trainer.test(tagger, dataloaders=[fresh_loader, *data.test_dataloader()], verbose=False)
+        trainer.test(tagger, dataloaders=[fresh_loader, *data.test_dataloader(), *data.every_length_loaders()], verbose=False)
         fresh, *scores = tagger.tested
         save_weights(best.weights, directory / WEIGHTS)
     return {
         **result.fit_record(tagger, best.best, fresh, protocol.evaluation["bar"], protocol.higher_is_better),
-        **result.length_record(tagger, protocol.evaluation["lengths"], scores),
+        **length_records(tagger, data, protocol.evaluation["lengths"], scores),
         **result.stack_facts(tagger.stack),
         "seconds": time.perf_counter() - began,
+        **stages(data.curriculum),
     }
+
+
+def length_records(tagger: SequenceTagger, data: Any, lengths: list[int], scores: list[Scores] | None) -> dict[str, Any]:
+    """Scores at the test lengths, at every length where that was asked for, and the longest of all that is right nine times in ten."""
+    chosen, rest = (scores[: len(lengths)], scores[len(lengths) :]) if scores else (None, None)
+    record = result.length_record(tagger, lengths, chosen) | result.every_length_record(tagger, data.passes, rest)
+    return record | result.longest_above(record)
+
+
+def stages(curriculum: Any) -> dict[str, Any]:
+    """Where a curriculum followed the run: each length with the first step that had it."""
+    reached = getattr(curriculum, "stages", None)
+    return {} if reached is None else {"stages": [{"step": step, "length": length} for step, length in reached]}

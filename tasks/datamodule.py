@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import torch
 from lightning import LightningDataModule
@@ -9,7 +10,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from tasks.base import Batch, Finite, Split, Task, of_split, rows
-from tasks.curriculum import Curriculum
+from tasks.curriculum import Curriculum, Shape
+from tasks.lengths import is_prefix_closed, valid_lengths
 from tasks.stream import generator
 
 # Sequences drawn at a time for an evaluation, whatever the number asked for: more sequences extend the same list.
@@ -20,8 +22,8 @@ class TrainBatches(Dataset[Batch]):
     """Batch `index` of run `seed`: a function of (task, "train", seed, index).
 
     With `limit`, or for a task of so many sequences, the batches go through the same sequences again and again, in a new order each time,
-    and a batch may span two rounds. With `limit` these are the first ones of the unlimited stream. A `curriculum` says how long the
-    sequences of each batch are, in place of `length`.
+    and a batch may span two rounds. With `limit` these are the first ones of the unlimited stream. A `curriculum` says how many sequences
+    of what length each batch has, in place of `batch_size` and `length`.
     """
 
     def __init__(
@@ -41,8 +43,8 @@ class TrainBatches(Dataset[Batch]):
         return rows(self._sequences, self._order(index))
 
     def _streamed(self, index: int) -> Batch:
-        length = self.length if self.curriculum is None else self.curriculum(index)
-        return self.task.sample(generator(self.task.name, "train", self.seed, index), self.batch_size, length)
+        shape = Shape(self.batch_size, self.length) if self.curriculum is None else self.curriculum(index)
+        return self.task.sample(generator(self.task.name, "train", self.seed, index), *shape)
 
     @cached_property
     def _sequences(self) -> Batch:
@@ -102,7 +104,9 @@ class StreamDataModule(LightningDataModule):
     """Training batches 0..steps-1 at `length`, validation at `select_length`, tests at each of `lengths`.
 
     `train_sequences` limits the training set to that many sequences, reshuffled each time they are through. A `curriculum` gives each
-    training batch its length; one that observes the run needs num_workers=0, since workers make batches ahead of time.
+    training batch its shape; one that observes the run needs num_workers=0, since workers make batches far ahead of time, and its state
+    is in the trainer's checkpoints. `passes` lists what tells of every length up to `every_length`: (length of a pass, lengths it
+    tells of), one pass for all where sequences cut short are sequences.
 
     A batch is made from its number alone (tasks/stream.py), so the worker count, a resume and other uses of random numbers change
     nothing. Training goes on from the trainer's global step.
@@ -123,6 +127,7 @@ class StreamDataModule(LightningDataModule):
         num_workers: int = 0,
         train_sequences: int | None = None,
         curriculum: Curriculum | None = None,
+        every_length: int | None = None,
     ) -> None:
         super().__init__()
         for each in (length, select_length, *lengths):
@@ -130,14 +135,15 @@ class StreamDataModule(LightningDataModule):
         self.task, self.seed, self.length, self.batch_size, self.steps = task, seed, length, batch_size, steps
         self.select_length, self.select_sequences = select_length, select_sequences
         self.lengths, self.sequences, self.num_workers = tuple(lengths), sequences, num_workers
-        self.train_sequences, self.curriculum = train_sequences, curriculum
+        self.curriculum = curriculum
+        self.train_batches = TrainBatches(task, seed, length, batch_size, train_sequences, curriculum)
+        self.passes = passes(task, every_length)
         if hasattr(curriculum, "observe") and num_workers > 0:
             raise ValueError(f"{task.name}: this curriculum follows the run and takes no workers, got num_workers={num_workers}")
 
     def train_dataloader(self) -> DataLoader[Batch]:
         start = self.trainer.global_step if self.trainer else 0
-        batches = TrainBatches(self.task, self.seed, self.length, self.batch_size, self.train_sequences, self.curriculum)
-        return self._loader(batches, _Steps(start, self.steps))
+        return self._loader(self.train_batches, _Steps(start, self.steps))
 
     def val_dataloader(self) -> DataLoader[Batch]:
         return self.loader("validation", self.select_length, self.select_sequences)
@@ -145,6 +151,16 @@ class StreamDataModule(LightningDataModule):
     def test_dataloader(self) -> list[DataLoader[Batch]]:
         """One loader per length, in the order of `lengths`."""
         return [self.loader("test", length, self.sequences) for length in self.lengths]
+
+    def every_length_loaders(self) -> list[DataLoader[Batch]]:
+        """One loader per entry of `passes`."""
+        return [self.loader("test", length, self.sequences) for length, _ in self.passes]
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.curriculum.state_dict() if hasattr(self.curriculum, "observe") else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.curriculum.load_state_dict(state_dict)
 
     def loader(self, split: Split, length: int, sequences: int) -> DataLoader[Batch]:
         """The first `sequences` sequences of an evaluation split, in batches of at most 128."""
@@ -154,3 +170,16 @@ class StreamDataModule(LightningDataModule):
         # Its own generator, since a DataLoader otherwise draws a worker seed from torch's global one each time it is iterated.
         own = torch.Generator()
         return DataLoader(batches, batch_size=None, sampler=sampler, num_workers=self.num_workers, generator=own)
+
+
+def passes(task: Task, every_length: int | None) -> list[tuple[int, list[int]]]:
+    """What has to be evaluated to know the score at every valid length up to `every_length`, and which lengths each tells of."""
+    if every_length is None:
+        return []
+    lengths = valid_lengths(task, every_length)
+    if not lengths:
+        raise ValueError(f"{task.name}: has no length up to {every_length} to evaluate")
+    # Errors are not counted by position.
+    if is_prefix_closed(task) and task.metric.name == "accuracy":
+        return [(lengths[-1], lengths)]
+    return [(length, [length]) for length in lengths]

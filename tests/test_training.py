@@ -14,8 +14,8 @@ from tests.composed import tiny, without_clock
 
 CONTRACT_KEYS = set(
     "task mixer extractor layers length seed attempt threads steps status fit fit_selected selection steps_to_fit validation accuracy "
-    "sequence_accuracy chance constant position_accuracy evaluated parameters composer_parameters state_size seconds cell code commit "
-    "dirty versions device config".split()
+    "sequence_accuracy longest_above chance constant position_accuracy evaluated parameters composer_parameters state_size seconds cell "
+    "code commit dirty versions device config".split()
 )
 
 

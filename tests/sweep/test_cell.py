@@ -27,7 +27,8 @@ def test_an_outside_key_keeps_the_cell(base, override):
         "task=s3", "mixer=delta", "mixer.rounds=2", "mixer.block_size=4", "extractor=none", "extractor=log", "depth=2", "d_model=32",
         "mlp_expansion=0", "length=32", "steps=800", "batch_size=64", "lr=0.001", "evaluation.every=50", "evaluation.select_length=96",
         "evaluation.lengths=[64]", "evaluation.bar=0.98", "evaluation.select_sequences=128", "evaluation.sequences=256", "task.bar=0.5",
-        "compile=true",
+        "compile=true", "train_sequences=1000", "curriculum=linear", "curriculum=uniform", "curriculum=doubling",
+        "evaluation.every_length=64",
         "stack=[{mixer: signed, coupled: true}, givens]",
     ],
 )  # fmt: skip
@@ -37,14 +38,16 @@ def test_an_inside_key_makes_another_cell(base, override):
 
 def test_every_top_level_key_is_inside_or_outside_on_purpose(base):
     inside = set(base) - OUTSIDE
-    assert inside == {"task", "stack", "d_model", "mlp_expansion", "length", "steps", "batch_size", "lr", "evaluation", "compile"}
+    assert inside == set(
+        "task stack d_model mlp_expansion length steps batch_size lr train_sequences curriculum evaluation compile".split()
+    )
 
 
 @pytest.mark.parametrize(
     "override",
     [
         "lr=3e-3", "lr=0.0030", "evaluation.bar=0.99", "evaluation.select_length=128", "evaluation.lengths=[1024,64,512,256]",
-        "extractor=signed", "stack=[signed,givens]", "stack=[signed,{mixer: givens, rounds: 3}]",
+        "extractor=signed", "stack=[signed,givens]", "stack=[signed,{mixer: givens, rounds: 3}]", "curriculum=fixed", "~curriculum",
     ],
 )  # fmt: skip
 def test_the_same_value_written_otherwise_is_the_same_cell(base, override):
@@ -59,6 +62,25 @@ def test_an_option_added_later_reads_as_its_off_value(base):
         assert cell_hash(newer) == cell_hash(base)
     newer["stack"][-1]["decay"] = "fixed"
     assert cell_hash(newer) != cell_hash(base)
+
+
+def test_a_record_from_before_an_option_is_the_cell_in_which_it_is_off(base):
+    older = copy.deepcopy(base)
+    del older["train_sequences"], older["curriculum"], older["evaluation"]["every_length"]
+    assert cell_hash(older) == cell_hash(base)
+    assert train.resolve(older)[0] == base
+
+
+def test_each_setting_of_a_curriculum_makes_another_cell():
+    settings = ("bar=0.95", "shortest=4", "bar=0.9", "patience=5", "smoothing=0.8", "tokens=4096", "most_sequences=512")
+    hashes = [cell_hash(train.resolve(composed("curriculum=doubling", f"curriculum.{setting}"))[0]) for setting in settings]
+    assert len(set(hashes)) == len(hashes)
+
+
+def test_curricula_with_the_same_settings_are_different_cells():
+    linear = train.resolve(composed("curriculum=linear"))[0]
+    uniform = train.resolve(composed("curriculum=uniform"))[0]
+    assert cell_hash(linear) != cell_hash(uniform)
 
 
 def test_zero_is_a_value_and_not_off():

@@ -35,8 +35,8 @@ def preset(task_folder):
 
 
 @pytest.fixture
-def complete(preset, tmp_path, monkeypatch):
-    """A preset with the files it wants, made here."""
+def file_settings(tmp_path, monkeypatch):
+    """The settings that name the files which a preset wants, made here."""
     files = {
         "psmnist": lambda: {"folder": mnist(tmp_path)},
         "psmnist_bitreversed": lambda: {"folder": mnist(tmp_path)},
@@ -45,7 +45,13 @@ def complete(preset, tmp_path, monkeypatch):
         "word_problem_file": lambda: {"group": "A4", "file": words(tmp_path)},
         "char_lm": lambda: {"file": text(tmp_path)},
     }
-    return lambda name, **settings: preset(name, **files.get(name, dict)(), **settings)
+    return lambda name: files.get(name, dict)()
+
+
+@pytest.fixture
+def complete(preset, file_settings):
+    """A preset with the files it wants."""
+    return lambda name, **settings: preset(name, **file_settings(name), **settings)
 
 
 def mnist(folder):
