@@ -18,7 +18,7 @@ from mingru.report.runs.record import as_dict, number
 
 # What is reported of single runs, beside their listing.
 OF_A_RUN = [
-    *("seed", "status", "fit", "fit_selected", "measure", "selected", "fresh", "last", "steps", "steps_to_fit", "scores"),
+    *("seed", "status", "fit", "fit_selected", "measure", "selected", "fresh", "last", "steps", "steps_to_fit", "scores", "tracks_to"),
     *("validation", "position_scores", "stop"),
 ]
 
@@ -144,5 +144,8 @@ def fit_rule(protocol: Mapping[str, Any], measure: str) -> str:
 def protocol_text(protocol: Mapping[str, Any]) -> str:
     """Every setting outside task, stack and length, those that people ask for first."""
     settings = cells.flat(dict(protocol))
-    first = [key for key in ("steps", "batch_size", "lr") if key in settings]
+    curriculum = as_dict(protocol.get("curriculum")).get("_target_")
+    if curriculum is not None:
+        settings["curriculum"] = str(curriculum).rpartition(".")[2]
+    first = [key for key in ("steps", "batch_size", "lr", "train_sequences", "curriculum") if key in settings]
     return ", ".join(f"{key} {cells.spelled(settings[key])}" for key in [*first, *(key for key in settings if key not in first)])

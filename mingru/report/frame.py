@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,8 @@ FAMILY = ["task", "task_settings", "length", "protocol", "stratum"]
 # `mixer` and `extractor` only name the layers, which stand in `arm`
 CELL = [*FAMILY, "arm", "cell"]
 POOLED = "all strata pooled"
+# A run tracks to a length when more than this share of its answers is right there.
+TRACKS = 0.9
 
 
 def tabulate(runs: list[Run], pool: bool = False) -> pd.DataFrame:
@@ -64,6 +67,7 @@ def _row(run: Run, pool: bool) -> dict[str, Any]:
         "steps": whole(values.get("steps")),
         "steps_to_fit": whole(values.get("steps_to_fit")),
         "scores": by_length(values.get(measure)),
+        "tracks_to": _tracks_to(values) if measure == "accuracy" else None,
         "chance": as_dict(values.get("chance")),
         "constant": as_dict(values.get("constant")),
         "validation": validation,
@@ -78,6 +82,12 @@ def _row(run: Run, pool: bool) -> dict[str, Any]:
         "problem": run.problem,
         "values": values,
     }
+
+
+def _tracks_to(values: Mapping[str, Any]) -> int:
+    """The longest of all lengths measured at which the run tracks; 0 without one."""
+    measured = by_length(values.get("accuracy")) | by_length(values.get("accuracy_by_length"))
+    return max((length for length, accuracy in measured.items() if accuracy > TRACKS), default=0)
 
 
 def _place_lost(rows: list[dict[str, Any]]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from mingru.report.document import Section, Table, columns
 from mingru.report.families import Family
+from mingru.report.frame import TRACKS
 from mingru.report.numbers import count, fraction, interval
 
 
 def section(family: Family) -> Section:
     rule = f"Fit: {family.fit_rule}."
     named = [f"{cell.label}: {cell.differences}." for cell in family.each if "#" in cell.label and cell.differences]
-    return Section(family.title, [rule, *named], [_fits(family), _scores(family), _stacks(family)])
+    return Section(family.title, [rule, *named], [_fits(family), _scores(family), *_tracking(family), _stacks(family)])
 
 
 def _fits(family: Family) -> Table:
@@ -48,6 +49,14 @@ def _scores(family: Family) -> Table:
     headers, numeric = columns(f"mean {family.measure}", "over", *(f">@{length}" for length in lengths))
     caption = f"Mean {family.measure} by test length, over all counted runs and over the fitting ones."
     return Table("scores", caption, headers, rows, numeric)
+
+
+def _tracking(family: Family) -> list[Table]:
+    known = {label: runs["tracks_to"] for label, runs in family.runs.items() if len(runs) and family.measure == "accuracy"}
+    rows = [[label, *(f"{value:,.0f}" for value in (lengths.min(), lengths.median(), lengths.max()))] for label, lengths in known.items()]
+    headers, numeric = columns(f"accuracy > {TRACKS:g} up to", ">shortest", ">median", ">longest")
+    caption = f"How far runs track: of all lengths measured the longest with accuracy above {TRACKS:g}, 0 without one, over counted runs."
+    return [Table("tracking", caption, headers, rows, numeric)] if rows else []
 
 
 def _stacks(family: Family) -> Table:
