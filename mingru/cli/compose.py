@@ -75,6 +75,6 @@ class Composer:
         if group not in self.groups(group.rpartition("/")[0]) or (isinstance(value, list) and group not in ONE_NAME):
             return
         names = ", ".join(sorted(self._loader.get_group_options(group))) or "none"
-        layers = f"; layers in order are stack={override.get_value_string()}" if isinstance(value, list) else ""
+        layers = f"; layers in order are stack={override.get_value_string()}" if group == "mixer" and isinstance(value, list) else ""
         absent = f"; ~{group} chooses none" if value is None else ""
         raise Refusal(f"{override.input_line}: wanted one name; valid: {names}{layers}{absent}")
