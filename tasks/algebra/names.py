@@ -50,12 +50,12 @@ def named_group(name: str) -> Group:
     `:` is a semidirect product of cyclic groups (C7:C3; the multiplier may stand between, C8:3:C2), `_wr_` a wreath product with S, A, C
     or D acting on its usual points, `_x_` a direct product; they bind in this order. Z is another letter for C.
     """
-    return read_group(name) if is_table_file(name) else _known_group(name)
+    return read_group(name) if is_table_file(name) else known_group(name)
 
 
 # A file may change, a name does not.
 @functools.cache
-def _known_group(name: str) -> Group:
+def known_group(name: str) -> Group:
     factors = [_wreath(factor, name) for factor in name.split("_x_")]
     return factors[0] if len(factors) == 1 else DirectProduct(factors)
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tasks.algebra import gap
-from tasks.algebra.names import named_group
+from tasks.algebra.names import known_group, named_group
 from tasks.algebra.structure import structure
 from tasks.algebra.subgroups import subgroups
 
@@ -41,7 +41,7 @@ class libgap:
 @pytest.fixture(autouse=True)
 def forget():
     gap.small_group.cache_clear()
-    named_group.cache_clear()
+    known_group.cache_clear()
 
 
 @pytest.fixture
