@@ -1,7 +1,7 @@
 """Which lengths a config takes when nobody gives them, and what tells of every length."""
 
 import pytest
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, flag_override
 
 import train
 from mingru import settings
@@ -13,13 +13,20 @@ from tests.tasks.conftest import PRESETS, WORDS
 LENGTHS = {"psmnist": 784, "psmnist_bitreversed": 784, "digits": 64, "word_problem_file": WORDS}
 
 
+@pytest.fixture(scope="module")
+def base():
+    return composed()
+
+
 @pytest.fixture
-def configured(file_settings):
+def configured(base, file_settings, task_folder):
     """A task's config with the files it wants."""
 
     def compose(name, *overrides):
-        config = composed(f"task={name}", f"length={LENGTHS.get(name, 64)}", *overrides)
-        config.task = OmegaConf.merge(config.task, file_settings(name))
+        task = OmegaConf.merge(OmegaConf.load(task_folder / f"{name}.yaml"), file_settings(name))
+        config = OmegaConf.merge(base, OmegaConf.from_dotlist([f"length={LENGTHS.get(name, 64)}", *overrides]))
+        with flag_override(config, "struct", False):
+            config.task = task
         return config
 
     return compose
