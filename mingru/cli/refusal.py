@@ -13,7 +13,7 @@ from hydra.errors import InstantiationException, MissingConfigException, Overrid
 from omegaconf import DictConfig
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from mingru.settings import nearest
+from mingru.schema import nearest
 
 PROGRAM = "train.py"
 _LEXER = "LexerNoViableAltException: "

@@ -14,7 +14,7 @@ from hydra._internal.utils import get_args_parser
 
 from mingru.cli.ranges import SWEEP_KEYS
 from mingru.cli.refusal import Refusal
-from mingru.settings import nearest
+from mingru.schema import nearest
 
 
 @dataclass(frozen=True)
