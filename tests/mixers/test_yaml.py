@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from mingru.mixers.base import Mixer
 
-PLAIN = {"int", "float", "bool", "str", "int | None", "Sequence[int] | None"}
+PLAIN = {"int", "float", "bool", "str", "int | None", "float | None", "str | None", "Sequence[int] | None"}
 
 
 def test_the_name_is_the_stem(build, stem):
