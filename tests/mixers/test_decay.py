@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from mingru.mixers.baselines.gru import GRU
 from tests.mixers.conftest import FOLDER
-from tests.mixers.test_contract import BATCH, LENGTH, TOLERANCE, WIDTH, cut_at, reachable_state
+from tests.mixers.test_contract import BATCH, LENGTH, TOLERANCE, WIDTH, reachable_state
 
 DECAYING = [path.stem for path in sorted(FOLDER.glob("*.yaml")) if "decay" in OmegaConf.load(path)]
 CHANNELS = {"log": 64, "signed": 64, "signed_coupled": 64, "rotation": 32, "rotation_free": 32, "givens": 8, "delta": 4, "delta_64": 1}
@@ -102,7 +102,8 @@ def test_each_token_finds_the_state_times_exp_of_minus_rate_times_gap(stem, log1
 def test_both_kinds_begin_at_the_rate_that_is_asked_for(stem, kind, rate):
     mixer = built(stem, decay=kind, decay_rate=rate).double()
     gap = torch.tensor([0.3 / rate], dtype=torch.float64)
-    torch.testing.assert_close(mixer.decay(gap), torch.full((1, mixer.state_shape[0]), math.exp(-0.3), dtype=torch.float64), rtol=1e-6, atol=0)
+    kept = torch.full((1, mixer.state_shape[0]), math.exp(-0.3), dtype=torch.float64)
+    torch.testing.assert_close(mixer.decay(gap), kept, rtol=1e-6, atol=0)
     assert any("rho" in name for name, _ in mixer.named_parameters()) == (kind == "learnable")
 
 
