@@ -84,6 +84,7 @@ class Config(Strict):
     batch_size: PositiveInt
     lr: PositiveFloat
     compile: bool
+    time: Literal["feature", "decay", "both"] | None = None
     evaluation: dict[str, Any]
     outputs: str
     device: Literal["auto", "cpu", "cuda"]

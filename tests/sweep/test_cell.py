@@ -37,7 +37,8 @@ def test_an_inside_key_makes_another_cell(base, override):
 
 def test_every_top_level_key_is_inside_or_outside_on_purpose(base):
     inside = set(base) - OUTSIDE
-    assert inside == {"task", "stack", "d_model", "mlp_expansion", "length", "steps", "batch_size", "lr", "evaluation", "compile"}
+    protocol = {"length", "steps", "batch_size", "lr", "evaluation", "compile"}
+    assert inside == {"task", "stack", "d_model", "mlp_expansion", "time"} | protocol
 
 
 @pytest.mark.parametrize(
