@@ -131,7 +131,8 @@ def validate(model: type[Strict], values: dict[str, Any], *prefix: str) -> None:
 
 
 def parameters(target: Callable) -> dict[str, inspect.Parameter]:
-    return {k: p for k, p in inspect.signature(target, eval_str=True).parameters.items() if k not in ("self", "d_model")}
+    """Of a task or mixer, what its YAML may set: a mixer's widths are the stack's to give."""
+    return {k: p for k, p in inspect.signature(target, eval_str=True).parameters.items() if k not in ("self", "d_model", "d_input")}
 
 
 def bind(target: str, settings: dict[str, Any], where: str) -> dict[str, Any]:

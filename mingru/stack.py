@@ -17,7 +17,8 @@ class Stack(nn.Module):
     """Tokens (B, T) or vectors (B, T, d_input) to logits (B, T, n_outputs), one mixer per block.
 
     `layers` are mixers still to be called with d_model, first layer first. The state is a list with one tensor per
-    layer; without a state the first token follows init_state. After a bare last layer there is no final norm.
+    layer; without a state the first token follows init_state. After a bare last layer there is no final norm, and a bare
+    first one reads vectors itself, without the Linear layer that others have before them.
 
     head="last" gives the logits (B, n_outputs) of the last position alone. head="autoencode" gives those of all
     positions so far, from what is left at the last: inputs bear their places, a decoder is the head, and the state has
@@ -46,14 +47,19 @@ class Stack(nn.Module):
             raise ValueError("stack: layers must name at least one mixer, got none")
         if head not in ("per_position", "last", "autoencode"):
             raise ValueError(f"stack: head must be per_position, last or autoencode, got {head!r}")
-        self.embed = embedding(n_tokens, d_input, d_model, time_feature)
-        self.time_entry = nn.Linear(d_model + 1, d_model) if time_feature and d_input is None else None
-        self.blocks = nn.ModuleList(Block(layer, d_model, mlp_expansion) for layer in layers)
+        if (n_tokens is None) == (d_input is None):
+            raise ValueError(f"stack: give either n_tokens or d_input, got n_tokens={n_tokens} and d_input={d_input}")
+        self.d_input, self.time_feature = d_input, time_feature
+        width = None if d_input is None else d_input + time_feature
+        read_bare = width is not None and is_bare(layers[0], d_model)
+        self.embed = None if read_bare else embedding(n_tokens, width, d_model)
+        self.time_entry = nn.Linear(d_model + 1, d_model) if time_feature and width is None else None
+        widths = [width if read_bare else None, *[None] * (len(layers) - 1)]
+        self.blocks = nn.ModuleList(Block(layer, d_model, mlp_expansion, d) for layer, d in zip(layers, widths, strict=True))
         self.autoencodes = head == "autoencode"
         self.norm = nn.Identity() if self.blocks[-1].mixer.bare or self.autoencodes else nn.LayerNorm(d_model)
         self.head = WordDecoder(d_model, n_outputs) if self.autoencodes else nn.Linear(d_model, n_outputs)
         self.last_only = head != "per_position"
-        self.time_feature = time_feature
 
     @property
     def state_size(self) -> int:
@@ -109,12 +115,11 @@ class Stack(nn.Module):
         return read[0]
 
     def _embedded(self, inputs: Tensor, delta_t: Tensor | None) -> Tensor:
-        tokens = isinstance(self.embed, nn.Embedding)
-        x = self._looked_up(inputs) if tokens else inputs
+        x = self._looked_up(inputs) if self.d_input is None else inputs
         if self.time_feature:
             gaps = read_gaps("stack", delta_t, x, torch.promote_types(x.dtype, torch.float32))
             x = torch.cat([x, gaps.log1p().to(x.dtype).unsqueeze(-1)], dim=-1)
-        entry = self.time_entry if tokens else self.embed
+        entry = self.time_entry if self.d_input is None else self.embed
         return x if entry is None else entry(x)
 
     def _looked_up(self, tokens: Tensor) -> Tensor:
@@ -125,7 +130,7 @@ class Stack(nn.Module):
             raise ValueError(f"stack: tokens must lie in 0 to {self.embed.num_embeddings - 1}, got {span}") from None
 
     def _check(self, inputs: Tensor, axes: tuple[str, ...], state: Sequence[Tensor] | None, delta_t: Tensor | None) -> None:
-        check_inputs(inputs, self.embed, axes, self.time_feature)
+        check_inputs(inputs, next(self.parameters()), axes, self.d_input)
         wanted = len(self.blocks) + self.autoencodes
         if state is not None and len(state) != wanted:
             counted = " and the number of tokens read" if self.autoencodes else ""
@@ -136,23 +141,28 @@ class Stack(nn.Module):
             raise ValueError("stack: got delta_t, but time is no input here and no layer has a decay channel")
 
 
-def check_inputs(inputs: Tensor, embed: nn.Embedding | nn.Linear, axes: tuple[str, ...], time_feature: bool) -> None:
-    tokens = isinstance(embed, nn.Embedding)
-    width = () if tokens else (embed.in_features - time_feature,)
+def check_inputs(inputs: Tensor, weight: Tensor, axes: tuple[str, ...], d_input: int | None) -> None:
+    """ValueError unless these are tokens, or vectors of width d_input, that a layer with such a weight takes."""
+    tokens = d_input is None
+    width = () if tokens else (d_input,)
     shape = tuple(inputs.shape)
     if len(shape) != len(axes + width) or shape[len(axes) :] != width or 0 in shape:
         wanted = ", ".join((*axes, *map(str, width)))
         raise ValueError(f"stack: inputs must have shape ({wanted}), each at least 1, got {shape}")
     if tokens and inputs.dtype not in (torch.int32, torch.int64):
         raise ValueError(f"stack: tokens must be int64 or int32, got {inputs.dtype}")
-    if not tokens and inputs.dtype != embed.weight.dtype and not autocast_converts(inputs, embed.weight):
-        raise ValueError(f"stack: vectors must be {embed.weight.dtype}, got {inputs.dtype}")
-    if inputs.device != embed.weight.device:
-        raise ValueError(f"stack: inputs must be on {embed.weight.device}, got {inputs.device}")
+    if not tokens and inputs.dtype != weight.dtype and not autocast_converts(inputs, weight):
+        raise ValueError(f"stack: vectors must be {weight.dtype}, got {inputs.dtype}")
+    if inputs.device != weight.device:
+        raise ValueError(f"stack: inputs must be on {weight.device}, got {inputs.device}")
 
 
-def embedding(n_tokens: int | None, d_input: int | None, d_model: int, time_feature: bool) -> nn.Module:
-    """An Embedding for tokens; a Linear layer for vectors, with the time gap beside them if it is an input."""
-    if (n_tokens is None) == (d_input is None):
-        raise ValueError(f"stack: give either n_tokens or d_input, got n_tokens={n_tokens} and d_input={d_input}")
-    return nn.Embedding(n_tokens, d_model) if d_input is None else nn.Linear(d_input + time_feature, d_model)
+def embedding(n_tokens: int | None, d_input: int | None, d_model: int) -> nn.Module:
+    """An Embedding for tokens, a Linear layer for vectors."""
+    return nn.Embedding(n_tokens, d_model) if d_input is None else nn.Linear(d_input, d_model)
+
+
+def is_bare(layer: Callable[..., Mixer], d_model: int) -> bool:
+    """Known only of a mixer that is built; one without memory draws no random numbers."""
+    with torch.device("meta"):
+        return layer(d_model=d_model).bare

@@ -47,6 +47,7 @@ COUNTS = [
     ([Log, Log], PSMNIST, 84_234),
     ([Givens, Givens], PSMNIST, 96_842),
     ([DELTA, DELTA], PSMNIST, 118_554),
+    ([BARE, BARE], PSMNIST, 38_474),
     ([DELTA, DELTA], CONTINUOUS, 118_162),
     ([DELTA, DELTA], TIMED, 118_162),
     ([partial(Log, **FADING)] * 2, TIMED, 83_970),
@@ -56,6 +57,8 @@ COUNTS = [
     ([partial(Givens, **FADING)] * 2, TIMED, 96_466),
     ([Signed, Givens], TIMED, 94_306),
     ([Signed, DELTA], TIMED, 105_162),
+    ([BARE, BARE], TIMED, 38_338),
+    ([BARE, BARE], CHURN, 62_146),
     ([partial(Log, **FADING)] * 2, CHURN, 91_906),
     ([partial(Givens, **FADING)] * 2, CHURN, 104_402),
     ([DELTA, DELTA], CHURN, 126_098),
@@ -232,6 +235,35 @@ def test_two_bare_layers_are_a_plain_gru_between_embedding_and_head():
     tokens = torch.randint(0, 6, (3, 9))
     expected = network.head(reference(network.embed(tokens))[0])
     torch.testing.assert_close(network(tokens)[0], expected)
+
+
+@pytest.mark.parametrize("time_feature", [False, True])
+def test_two_bare_layers_on_vectors_are_a_plain_gru_before_the_head(time_feature):
+    network = Stack([BARE, BARE], 8, n_outputs=5, d_input=3, time_feature=time_feature)
+    reference = nn.GRU(3 + time_feature, 8, num_layers=2, batch_first=True)
+    layers = [block.mixer.cell.state_dict() for block in network.blocks]
+    reference.load_state_dict({name.replace("l0", f"l{i}"): weight for i, layer in enumerate(layers) for name, weight in layer.items()})
+    vectors, gaps = torch.randn(3, 9, 3), torch.rand(3, 9) if time_feature else None
+    read = torch.cat([vectors, gaps.log1p().unsqueeze(-1)], dim=-1) if time_feature else vectors
+    logits, _ = network(vectors, None, gaps)
+    torch.testing.assert_close(logits, network.head(reference(read)[0]))
+    state = None
+    for t in range(9):
+        logits_t, state = network.step(vectors[:, t], state, gaps if gaps is None else gaps[:, t])
+        torch.testing.assert_close(logits_t, logits[:, t])
+    with pytest.raises(ValueError, match=r"stack: inputs must have shape \(B, T, 3\), each at least 1, got \(3, 9, 2\)"):
+        network(vectors[..., :2], None, gaps)
+    with pytest.raises(ValueError, match=r"stack: vectors must be torch.float32, got torch.float64"):
+        network(vectors.double(), None, gaps)
+
+
+def test_to_look_whether_the_first_layer_is_bare_draws_no_random_numbers():
+    torch.manual_seed(7)
+    network = Stack([Givens], 16, n_outputs=5, d_input=3)
+    torch.manual_seed(7)
+    parts = [nn.Linear(3, 16), *Givens(16).parameters()]
+    assert torch.equal(network.embed.weight, parts[0].weight)
+    assert all(torch.equal(ours, weight) for ours, weight in zip(network.blocks[0].mixer.parameters(), parts[1:], strict=True))
 
 
 def test_only_a_bare_last_layer_goes_without_the_final_norm():

@@ -28,7 +28,7 @@ class Mixer(nn.Module):
     Then `delta_t` must be given, and without a decay channel must not: a ValueError either way.
     """
 
-    # True: a block puts no norm, residual or MLP around the mixer.
+    # True: a block puts no norm, residual or MLP around the mixer, and as the first layer it reads vectors itself, of a width `d_input`.
     bare = False
     # `_mix_one` as one CPU kernel, (x_t, state) -> (y_t, state), for mixers that have one.
     _token: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None
@@ -45,7 +45,7 @@ class Mixer(nn.Module):
         super().__init__()
         require_positive(name, "d_model", d_model)
         self.name = name
-        self.d_model = d_model
+        self.d_model = self.d_input = d_model
         self.state_shape = state_shape
         self.decay = time_decay(name, state_shape[0], decay, decay_rate, log1p_delta)
 
@@ -125,8 +125,8 @@ class Mixer(nn.Module):
         return self.decay(read_gaps(self.name, delta_t, x, self.state_dtype))
 
     def _check_inputs(self, x: Tensor, axes: tuple[str, ...]) -> None:
-        if x.dim() != len(axes) + 1 or x.shape[-1] != self.d_model or 0 in x.shape:
-            wanted = ", ".join((*axes, str(self.d_model)))
+        if x.dim() != len(axes) + 1 or x.shape[-1] != self.d_input or 0 in x.shape:
+            wanted = ", ".join((*axes, str(self.d_input)))
             raise ValueError(f"{self.name}: inputs must have shape ({wanted}), each at least 1, got {tuple(x.shape)}")
         weight = self._weight
         if x.device != weight.device:
