@@ -130,7 +130,8 @@ class Stack(nn.Module):
             raise ValueError(f"stack: tokens must lie in 0 to {self.embed.num_embeddings - 1}, got {span}") from None
 
     def _check(self, inputs: Tensor, axes: tuple[str, ...], state: Sequence[Tensor] | None, delta_t: Tensor | None) -> None:
-        check_inputs(inputs, next(self.parameters()), axes, self.d_input)
+        weight = next(self.parameters()) if self.embed is None else self.embed.weight
+        check_inputs(inputs, weight, axes, self.d_input)
         wanted = len(self.blocks) + self.autoencodes
         if state is not None and len(state) != wanted:
             counted = " and the number of tokens read" if self.autoencodes else ""

@@ -97,6 +97,21 @@ def test_each_token_finds_the_state_times_exp_of_minus_rate_times_gap(stem, log1
 
 
 @every_mixer
+def test_single_steps_of_which_nothing_is_recorded_fade_too(stem):
+    """Where a kernel of their own computes them, in float32."""
+    mixer = spread(built(stem, decay="learnable"))
+    x, gaps = torch.randn(BATCH, 20, WIDTH), uneven(BATCH, 20).float()
+    with torch.no_grad():
+        y, last = mixer(x, None, gaps)
+        state = None
+        for t in range(20):
+            y_t, state = mixer.step(x[:, t], state, gaps[:, t])
+            torch.testing.assert_close(y_t, y[:, t], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(state, last, rtol=1e-5, atol=1e-5)
+    assert not torch.allclose(y, mixer(x, None, 2 * gaps)[0], atol=1e-3)
+
+
+@every_mixer
 @pytest.mark.parametrize("kind", ["fixed", "learnable"])
 @pytest.mark.parametrize("rate", [1e-6, 0.05, 1.0, 1000.0])
 def test_both_kinds_begin_at_the_rate_that_is_asked_for(stem, kind, rate):
