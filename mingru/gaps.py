@@ -17,7 +17,9 @@ def resolve_time(config: dict[str, Any], timed: bool) -> dict[str, Any]:
     if not timed:
         asked = decaying if time is None else [f"time={time}"]
         if asked:
-            raise ValueError(f"{asked[0]}: {task} has no time gaps; tasks that have some are parity_timestamped, session_parity, pendulum")
+            raise ValueError(
+                f"{asked[0]}: {task} has no time gaps; those that have: parity_timestamped, pendulum, pendulum_images, session_parity"
+            )
         return config | {"time": None}
     if time is None:
         time = "both" if decaying else "feature"

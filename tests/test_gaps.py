@@ -35,7 +35,10 @@ def test_time_is_settled_with_the_layers_that_decay(overrides, expected):
 @pytest.mark.parametrize(
     ("overrides", "complaint"),
     [
-        (["task=parity", "time=feature"], "time=feature: parity has no time gaps; tasks that have some are"),
+        (
+            ["task=parity", "time=feature"],
+            "time=feature: parity has no time gaps; those that have: parity_timestamped, pendulum, pendulum_images, session_parity",
+        ),
         (["task=s3", "time=both"], "time=both: s3 has no time gaps"),
         (["task=s3", "mixer.decay=fixed"], "givens.decay=fixed: s3 has no time gaps"),
         (["task=session_parity", "mixer.decay=fixed", "time=feature"], "time=feature: givens.decay=fixed wants time as decay"),
