@@ -18,11 +18,16 @@ TESTS = (
     "Newcombe's; intervals of medians are percentile bootstrap intervals, given from 8 runs on. Seeds of different mixers share their "
     "batches, since the training stream depends on the task and the seed only; the tests treat the runs as independent."
 )
+SEQUENTIAL = (
+    "Where a mixer got no more seeds once all its comparisons were significant, the sequential test decides in place of Fisher's, "
+    "with the same correction: its p is the inverse of the largest evidence so far, valid at any stopping time."
+)
 
 
 def methods(runs: pd.DataFrame, found: list[Family]) -> list[str]:
     """One paragraph per family, then counting and tests."""
-    return [*(_family(family) for family in found), _counting(runs), TESTS, _software(runs)]
+    stopped = [SEQUENTIAL] if any(family.sequential for family in found) else []
+    return [*(_family(family) for family in found), _counting(runs), TESTS, *stopped, _software(runs)]
 
 
 def _family(family: Family) -> str:
@@ -31,7 +36,15 @@ def _family(family: Family) -> str:
     names = ", ".join(_named(cell) for cell in family.each)
     return (
         f"{family.title}: {names} were trained on {family.task} at length {family.length} with {each} counted seeds each "
-        f"({family.protocol_text}). A run fits when its {family.fit_rule}."
+        f"({family.protocol_text}). A run fits when its {family.fit_rule}.{_stopped(family)}"
+    )
+
+
+def _stopped(family: Family) -> str:
+    if not family.sequential:
+        return ""
+    return (
+        f" Seeds of {', '.join(family.sequential)} were started in order, and no more of a mixer once all its comparisons were significant."
     )
 
 
