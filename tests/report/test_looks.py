@@ -74,6 +74,8 @@ def test_the_report_marks_p_values_of_cells_that_grew(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "Seeds were added after a report was read (givens at 12 runs)" in " ".join(text.split())
     assert "~ |" in text
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "Seeds were added after earlier results were read (givens at 12 runs), which the p-values do not account for." in page
     assert len((tmp_path / "report" / "looks.jsonl").read_text().splitlines()) == 2
     assert all(json.loads(line)["at"] for line in (tmp_path / "report" / "looks.jsonl").read_text().splitlines())
 
