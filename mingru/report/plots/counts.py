@@ -101,7 +101,7 @@ def odds_ratios(compared: list[tuple[fisher.Comparison, bool]]) -> Figure:
         axes.plot([low, high], [row, row], color=colour, linestyle="-" if differ else "--")
         # an arrow head where the interval or the estimate leaves the picture
         marker = "<" if effect.value < left else ">" if effect.value > right else "o"
-        axes.plot(value, row, marker, color=colour)
+        axes.plot(value, row, marker, color=colour, clip_on=False)
     axes.axvline(1, color=GREY, linewidth=0.8)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
