@@ -91,6 +91,7 @@ class Config(Strict):
     threads: PositiveInt
     rerun: Literal["failed", "stale", "all"] | None
     fail_fast: bool
+    stop: Literal["significant"] | None = None
     logger: dict[str, Any]
 
 

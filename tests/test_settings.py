@@ -21,6 +21,7 @@ from tests.composed import composed
         (["lr=fast"], "lr=fast: must be a valid number"),
         (["lr=0"], "lr=0: must be greater than 0"),
         (["fail_fast=1"], "fail_fast=1: must be a valid boolean"),
+        (["stop=early"], "stop=early: must be 'significant'"),
         (["rerun=everything"], "rerun=everything: must be 'failed', 'stale' or 'all'"),
         (["extractor=singed"], "mixer 'singed' is unknown (did you mean signed?)"),
         (["stack=[]"], "stack=[]: at least one layer"),

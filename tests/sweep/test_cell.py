@@ -15,7 +15,17 @@ def base():
 
 @pytest.mark.parametrize(
     "override",
-    ["seed=7", "outputs=elsewhere", "logger=none", "logger.project=other", "threads=2", "rerun=all", "fail_fast=true", "device=cpu"],
+    [
+        "seed=7",
+        "outputs=elsewhere",
+        "logger=none",
+        "logger.project=other",
+        "threads=2",
+        "rerun=all",
+        "fail_fast=true",
+        "stop=significant",
+        "device=cpu",
+    ],
 )
 def test_an_outside_key_keeps_the_cell(base, override):
     assert cell_hash(train.resolve(composed(override))[0]) == cell_hash(base)
