@@ -54,6 +54,7 @@ def assemble(config: dict[str, Any], task: Task) -> Stack:
         n_outputs=task.targets.size,
         head=task.head,
         mlp_expansion=config["mlp_expansion"],
+        time_feature=config["time"] in ("feature", "both"),
         **{"n_tokens" if task.inputs.kind == "tokens" else "d_input": task.inputs.size},
     )
 

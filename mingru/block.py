@@ -12,14 +12,15 @@ from mingru.mixers.base import Mixer
 class Block(nn.Module):
     """x + mixer(LayerNorm(x)), then x + MLP(LayerNorm(x)) with an exact GELU; a bare mixer stands alone.
 
-    `mixer` is called with d_model. mlp_expansion is the MLP's hidden width over d_model; 0 leaves the MLP out.
+    `mixer` is called with d_model, and for a bare one that reads vectors with their width d_input. mlp_expansion is the
+    MLP's hidden width over d_model; 0 leaves the MLP out.
     """
 
-    def __init__(self, mixer: Callable[..., Mixer], d_model: int, mlp_expansion: int = 4) -> None:
+    def __init__(self, mixer: Callable[..., Mixer], d_model: int, mlp_expansion: int = 4, d_input: int | None = None) -> None:
         super().__init__()
         if mlp_expansion < 0:
             raise ValueError(f"block: mlp_expansion must be at least 0, got {mlp_expansion}; 0 leaves the MLP out")
-        self.mixer = mixer(d_model=d_model)
+        self.mixer = mixer(d_model=d_model) if d_input is None else mixer(d_model=d_model, d_input=d_input)
         self.norm = self.mlp_norm = self.mlp = None
         if not self.mixer.bare:
             self.norm = nn.LayerNorm(d_model)

@@ -41,7 +41,9 @@ def run_in_pieces(stack: nn.Module, inputs: Tensor, delta_t: Tensor | None) -> T
         gaps = None if delta_t is None else delta_t[:, start : start + piece]
         logits, state = stack(inputs[:, start : start + piece], state, gaps)
         outputs.append(logits)
-    return outputs[-1] if outputs[-1].dim() == 2 else torch.cat(outputs, dim=1)
+    # Some heads answer for the whole sequence with its last piece.
+    whole = outputs[-1].dim() == 2 or outputs[-1].shape[1] == length
+    return outputs[-1] if whole else torch.cat(outputs, dim=1)
 
 
 @dataclass

@@ -59,12 +59,14 @@ class Config(Strict):
     train_sequences: PositiveInt | None = None
     curriculum: dict[str, Any] | None = None
     compile: bool
+    time: Literal["feature", "decay", "both"] | None = None
     evaluation: dict[str, Any]
     outputs: str
     device: Literal["auto", "cpu", "cuda"]
     threads: PositiveInt
     rerun: Literal["failed", "stale", "all"] | None
     fail_fast: bool
+    stop: Literal["significant"] | None = None
     logger: dict[str, Any]
     files: dict[str, str] | None = None
 

@@ -19,8 +19,8 @@ from mingru.schema import check_types, explain, nearest
 PROJECT = Path(__file__).resolve().parent.parent
 CONF = PROJECT / "conf"
 HYDRA_KEYS = {"_target_", "_partial_"}
-# What a class gets from whoever builds it, and a config does not set: a mixer its width, a curriculum its run.
-SUPPLIED = {"self", "d_model", "run"}
+# What a class gets from whoever builds it, and a config does not set: a mixer its widths, a curriculum its run.
+SUPPLIED = {"self", "d_model", "d_input", "run"}
 
 
 def project_path(path: str | Path) -> str:
@@ -32,6 +32,7 @@ OmegaConf.register_new_resolver("project_path", project_path, replace=True)
 
 
 def parameters(target: Callable) -> dict[str, inspect.Parameter]:
+    """Of what a `_target_` names, what its YAML may set."""
     return {k: p for k, p in inspect.signature(target, eval_str=True).parameters.items() if k not in SUPPLIED}
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
+# Before numpy is imported: its matrices are small here, and threads would mostly wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from mingru.report import assemble, table
 from mingru.report.runs import compare, local, wandb_api, wandb_files

@@ -50,7 +50,7 @@ def cost(config: dict[str, Any], task: Task) -> str:
     layers = "[" + ", ".join(layer["mixer"] for layer in config["stack"]) + "]"
     try:
         with torch.device("meta"):
-            stack = train.assemble(config, task)
+            stack = train.build_stack(config)
     except ValueError as error:
         return f"Cost: not with {layers} as configured: {error}"
     steps, batch, length = (config[key] for key in ("steps", "batch_size", "length"))

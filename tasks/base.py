@@ -75,7 +75,8 @@ class Task(Protocol):
 
     `sample` draws from its generator only and is a pure function of the generator's state. `chance` and `constant` are in the unit
     of the metric: the mean over scored positions of the best score possible without looking at the input, and the best single
-    answer given at all of them. A task may have more than this: `Splits` and `Finite`, below.
+    answer given at all of them. A task may have more than this: `Splits` and `Finite`, below. One whose batches have `delta_t` says
+    so with a class attribute `timed`.
     """
 
     name: str

@@ -35,7 +35,8 @@ def facts(task: Task) -> str:
     width = {"tokens": "{} tokens", "classes": "{} classes", "vectors": "vectors of {}"}
     inputs, targets = (width[space.kind].format(space.size) for space in (task.inputs, task.targets))
     sign = ">=" if task.metric.higher_is_better else "<="
-    return f"In: {inputs}. Out: {targets}, {HEADS[task.head]}. Fits at {task.metric.name} {sign} {task.metric.bar:g}."
+    gaps = ", and the time gap before each" if getattr(task, "timed", False) else ""
+    return f"In: {inputs}{gaps}. Out: {targets}, {HEADS[task.head]}. Fits at {task.metric.name} {sign} {task.metric.bar:g}."
 
 
 def algebra(task: Task) -> list[str]:

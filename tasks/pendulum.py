@@ -33,6 +33,7 @@ class Pendulum:
 
     head = "per_position"
     prefix_closed = True
+    timed = True
 
     def __init__(self, name: str, bar: float = 0.0014) -> None:
         self.name = name

@@ -41,6 +41,7 @@ class PendulumImages:
     """
 
     head = "per_position"
+    timed = True
 
     def __init__(self, name: str, friction: float = 0.1, bar: float = 0.005) -> None:
         self.name, self.friction = name, friction

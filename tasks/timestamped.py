@@ -23,6 +23,7 @@ class TimestampedParity:
 
     head = "per_position"
     prefix_closed = True
+    timed = True
 
     def __init__(self, name: str, resets: bool, bar: float = 0.99) -> None:
         self.name, self.resets = name, resets

@@ -4,6 +4,8 @@ from torch import nn
 
 from mingru import metrics
 from mingru.metrics import IGNORE, Scores, loss_sum, run_in_pieces
+from mingru.mixers.signed import Signed
+from mingru.stack import Stack
 from tasks.base import IGNORE as TASKS_IGNORE
 from tasks.base import Batch
 
@@ -77,6 +79,16 @@ def test_the_last_positions_head_keeps_the_last_piece(monkeypatch):
     scores = Scores()
     scores.update(Last(every=100), Batch(tokens, tokens[:, -1]))
     assert (scores.accuracy, scores.sequence_accuracy, scores.scored) == (1.0, 1.0, 2)
+
+
+@pytest.mark.parametrize("length", [5, 15, 24])
+def test_a_word_decoded_in_pieces_is_the_whole_word(monkeypatch, length):
+    stack = Stack([Signed], 8, n_outputs=5, n_tokens=5, head="autoencode")
+    tokens = torch.randint(5, (2, length))
+    whole = run_in_pieces(stack, tokens, None)
+    assert whole.shape == (2, length, 5)
+    monkeypatch.setattr(metrics, "TOKENS_AT_ONCE", 16)
+    torch.testing.assert_close(run_in_pieces(stack, tokens, None), whole)
 
 
 def test_loss_is_the_mean_over_scored_positions_or_elements():

@@ -28,6 +28,7 @@ from tests.composed import composed
         (["curriculum=doubling", "curriculum._target_=tasks.nowhere.Nothing"], "_target_=tasks.nowhere.Nothing cannot be imported"),
         (["++curriculum.shortest=2"], "curriculum: has no _target_"),
         (["fail_fast=1"], "fail_fast=1: must be a valid boolean"),
+        (["stop=early"], "stop=early: must be 'significant'"),
         (["rerun=everything"], "rerun=everything: must be 'failed', 'stale' or 'all'"),
         (["extractor=singed"], "mixer 'singed' is unknown (did you mean signed?)"),
         (["stack=[]"], "stack=[]: at least one layer"),

@@ -21,6 +21,8 @@ from mingru.cli.refusal import Refusal
 
 # `stack=` sets the layers outright: beside it these would say nothing.
 STACK_REPLACES = ("mixer", "extractor")
+# The sweeper that knows `stop`.
+RESUMING = "resuming"
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,15 @@ def understand(typed: Sequence[str], multirun: bool, composer: Composer, first_o
         if override.is_sweep_override():
             raise Refusal(f"{as_typed[override.input_line]}: several values are a sweep; add -m to run it")
     config = composer.load(overrides, RunMode.RUN)
+    if OmegaConf.select(config, "stop"):
+        raise Refusal(f"stop={config.stop}: compares the cells of a sweep; add -m, and two or more mixers, to run one")
     return Command(False, tuple(overrides), tuple(overrides), (_cell(overrides, config, composer),))
 
 
 def _sweep(overrides: list[str], master: DictConfig, composer: Composer, first_only: bool) -> Command:
+    sweeper = master.hydra.runtime.choices["hydra/sweeper"]
+    if OmegaConf.select(master, "stop") and sweeper != RESUMING:
+        raise Refusal(f"hydra/sweeper={sweeper}: cannot stop early; wanted {RESUMING}, or no stop={master.stop}")
     hydra_overrides, own = list(master.hydra.overrides.hydra), list(master.hydra.overrides.task)
     params, spelled_out = _params(master, {override.split("=")[0] for override in own}, composer)
     lines = _job_lines(params + own, composer)

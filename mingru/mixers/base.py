@@ -8,6 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from mingru.mixers.arguments import read_gaps
+from mingru.mixers.decay import time_decay
 from mingru.types import Inputs, Outputs, State
 
 # Sequences at a time for which a token's kernel is faster than torch's calls.
@@ -20,19 +22,32 @@ class Mixer(nn.Module):
     A mixer adds its projections and `_mix`; whoever calls it sees `forward`, `step` and `init_state`. State is float32,
     or float64 in a float64 model, whatever the dtype of weights and inputs; y has the dtype of x.
     Wrong shapes, dtypes and devices are ValueErrors.
+
+    With a decay channel (`decay` "fixed" or "learnable"), the time gap `delta_t` (B, T) before each token scales the
+    state that the token finds, by a rate for each entry of the state's first axis; what the token writes is not scaled.
+    Then `delta_t` must be given, and without a decay channel must not: a ValueError either way.
     """
 
-    # True: a block puts no norm, residual or MLP around the mixer.
+    # True: a block puts no norm, residual or MLP around the mixer, and as the first layer it reads vectors itself, of a width `d_input`.
     bare = False
     # `_mix_one` as one CPU kernel, (x_t, state) -> (y_t, state), for mixers that have one.
     _token: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None
 
-    def __init__(self, name: str, d_model: int, state_shape: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        name: str,
+        d_model: int,
+        state_shape: tuple[int, ...],
+        decay: str | None = None,
+        decay_rate: float | None = None,
+        log1p_delta: bool = False,
+    ) -> None:
         super().__init__()
         require_positive(name, "d_model", d_model)
         self.name = name
-        self.d_model = d_model
+        self.d_model = self.d_input = d_model
         self.state_shape = state_shape
+        self.decay = time_decay(name, state_shape[0], decay, decay_rate, log1p_delta)
 
     @property
     def state_size(self) -> int:
@@ -50,15 +65,18 @@ class Mixer(nn.Module):
         return self._start().to(self.state_dtype).expand(batch, *self.state_shape).clone()
 
     def forward(self, x: Tensor, state: Tensor | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        self._check_inputs(x, ("B", "T"), delta_t)
-        y, last = self._mix(x, self._ready(state, len(x)))
+        self._check_inputs(x, ("B", "T"))
+        state, kept = self._ready(state, len(x)), self._kept(x, delta_t)
+        y, last = self._mix(x, state) if kept is None else self._mix(x, state, kept)
         # A copy, so that resetting a carried state in place leaves y alone and y's memory can go.
         return y.to(x.dtype), last.clone()
 
     def step(self, x_t: Tensor, state: Tensor | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """One token of `forward`: (B, D) -> (B, D), with the same state."""
-        self._check_inputs(x_t, ("B",), delta_t)
-        state = self._ready(state, len(x_t))
+        """One token of `forward`: (B, D) -> (B, D), with the same state; delta_t is (B,)."""
+        self._check_inputs(x_t, ("B",))
+        state, kept = self._ready(state, len(x_t)), self._kept(x_t, delta_t)
+        if kept is not None:
+            state = state * kept.reshape(kept.shape + (1,) * (state.dim() - 2))
         if self._token is not None and len(x_t) <= FEW and is_plain(x_t):
             return self._token(x_t, state)
         y_t, last = self._mix_one(x_t, state)
@@ -73,12 +91,16 @@ class Mixer(nn.Module):
         if state.device != self._weight.device:
             raise ValueError(f"{self.name}: state must be on {self._weight.device}, got {state.device}")
 
-    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
-        """Outputs and the state after the last token, computed in `state`'s dtype."""
+    def _mix(self, x: Inputs, state: State, *kept: Tensor) -> tuple[Outputs, State]:
+        """Outputs and the state after the last token, computed in `state`'s dtype.
+
+        With a decay channel a third argument (B, T, channels) says what the gap before each token leaves of the state;
+        a mixer that has none need not take one.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define _mix")
 
     def _mix_one(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
-        """`_mix` for one token; a mixer whose recurrence is one line does without the op."""
+        """`_mix` for one token; a mixer whose recurrence is one line does without the op. A gap has scaled the state already."""
         y, last = self._mix(x_t.unsqueeze(1), state)
         return y.squeeze(1), last
 
@@ -92,17 +114,25 @@ class Mixer(nn.Module):
         self.check_state(state, batch)
         return state
 
-    def _check_inputs(self, x: Tensor, axes: tuple[str, ...], delta_t: Tensor | None) -> None:
-        if x.dim() != len(axes) + 1 or x.shape[-1] != self.d_model or 0 in x.shape:
-            wanted = ", ".join((*axes, str(self.d_model)))
+    def _kept(self, x: Tensor, delta_t: Tensor | None) -> Tensor | None:
+        """(B, T, channels) or (B, channels): what the gap before each token leaves of the state; None without a decay channel."""
+        if self.decay is None and delta_t is not None:
+            raise ValueError(f"{self.name}: got delta_t, but this mixer has no decay channel to use it")
+        if self.decay is None:
+            return None
+        if delta_t is None:
+            raise ValueError(f"{self.name}: the decay channel wants delta_t, the time gap before each token; got none")
+        return self.decay(read_gaps(self.name, delta_t, x, self.state_dtype))
+
+    def _check_inputs(self, x: Tensor, axes: tuple[str, ...]) -> None:
+        if x.dim() != len(axes) + 1 or x.shape[-1] != self.d_input or 0 in x.shape:
+            wanted = ", ".join((*axes, str(self.d_input)))
             raise ValueError(f"{self.name}: inputs must have shape ({wanted}), each at least 1, got {tuple(x.shape)}")
         weight = self._weight
         if x.device != weight.device:
             raise ValueError(f"{self.name}: inputs must be on {weight.device}, got {x.device}")
         if x.dtype != weight.dtype and not autocast_converts(x, weight):
             raise ValueError(f"{self.name}: inputs must be {weight.dtype}, got {x.dtype}")
-        if delta_t is not None:
-            raise ValueError(f"{self.name}: got delta_t, but this mixer has no decay channel to use it")
 
     @property
     def _weight(self) -> Tensor:

@@ -31,6 +31,9 @@ class Delta(Mixer):
         n_householder: int = 1,
         d_k: int | None = None,
         d_v: int | None = None,
+        decay: str | None = None,
+        decay_rate: float | None = None,
+        log1p_delta: bool = False,
         name: str = "delta",
     ) -> None:
         require_positive(name, "n_heads", n_heads)
@@ -39,7 +42,7 @@ class Delta(Mixer):
         d_v = d_k if d_v is None else d_v
         require_positive(name, "d_k", d_k)
         require_positive(name, "d_v", d_v)
-        super().__init__(name, d_model, (n_heads, d_k, d_v))
+        super().__init__(name, d_model, (n_heads, d_k, d_v), decay, decay_rate, log1p_delta)
         self.n_householder = n_householder
         heads = {
             "query": n_heads * d_k,
@@ -50,7 +53,7 @@ class Delta(Mixer):
         self.projection = Projection(d_model, heads)
         self.output = nn.Linear(n_heads * d_v, d_model)
 
-    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
+    def _mix(self, x: Inputs, state: State, kept: Tensor | None = None) -> tuple[Outputs, State]:
         query, key, value, strength = self.projection(x)
         n_heads, d_k, d_v = self.state_shape
         outputs, state = delta_scan(
@@ -59,6 +62,7 @@ class Delta(Mixer):
             value.unflatten(-1, (self.n_householder, n_heads, d_v)),
             2 * torch.sigmoid(strength.unflatten(-1, (self.n_householder, n_heads))),
             state,
+            kept,
         )
         return self.output(outputs.flatten(2).to(x.dtype)), state
 

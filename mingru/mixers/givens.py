@@ -22,11 +22,20 @@ class Givens(Mixer):
     Source: the published ladder (mingru-scans 0.2.0).
     """
 
-    def __init__(self, d_model: int, block_size: int = 8, rounds: int = 3, name: str = "givens") -> None:
+    def __init__(
+        self,
+        d_model: int,
+        block_size: int = 8,
+        rounds: int = 3,
+        decay: str | None = None,
+        decay_rate: float | None = None,
+        log1p_delta: bool = False,
+        name: str = "givens",
+    ) -> None:
         check_blocks(name, d_model, block_size)
         require_positive(name, "rounds", rounds)
         n_blocks = d_model // block_size
-        super().__init__(name, d_model, (n_blocks, block_size))
+        super().__init__(name, d_model, (n_blocks, block_size), decay, decay_rate, log1p_delta)
         self.rounds = rounds
         self.angle_shape = (n_blocks, rounds, block_size // 2)
         self.projection = Projection(d_model, {"angle": d_model // 2 * rounds, "gate": d_model, "candidate": d_model})
@@ -35,10 +44,10 @@ class Givens(Mixer):
     def _start(self) -> Tensor:
         return self.h0
 
-    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
+    def _mix(self, x: Inputs, state: State, kept: Tensor | None = None) -> tuple[Outputs, State]:
         angle, gate, candidate = self.projection(x)
         drive = (torch.sigmoid(gate) * candidate).unflatten(-1, self.state_shape)
-        states = givens_scan(angle.unflatten(-1, self.angle_shape), drive, state)
+        states = givens_scan(angle.unflatten(-1, self.angle_shape), drive, state, kept)
         return states.flatten(2), states[:, -1]
 
     def _token(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:

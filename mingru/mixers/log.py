@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from mingru.mixers.arguments import values_can_be_read
 from mingru.mixers.base import Mixer
 from mingru.mixers.projection import Projection
 from mingru.ops.diagonal_scan import diagonal_scan
@@ -22,25 +23,29 @@ class Log(Mixer):
     mixer its name; a sequential kernel needs none, and is exact at a state of zero.
     """
 
-    def __init__(self, d_model: int, learnable_h0: bool = False, name: str = "log") -> None:
-        super().__init__(name, d_model, (d_model,))
+    def __init__(
+        self,
+        d_model: int,
+        learnable_h0: bool = False,
+        decay: str | None = None,
+        decay_rate: float | None = None,
+        log1p_delta: bool = False,
+        name: str = "log",
+    ) -> None:
+        super().__init__(name, d_model, (d_model,), decay, decay_rate, log1p_delta)
         self.projection = Projection(d_model, {"gate": d_model, "candidate": d_model})
         self.h0 = nn.Parameter(torch.zeros(d_model)) if learnable_h0 else None
 
     def check_state(self, state: Tensor, batch: int) -> None:
         super().check_state(state, batch)
-        # A batch of seeds (vmap) and a compiled graph cannot look at values.
-        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
-            return
-        smallest = state.min().item()
-        if smallest < 0:
+        if values_can_be_read() and (smallest := state.min().item()) < 0:
             raise ValueError(f"{self.name}: state must not be negative, got a minimum of {smallest:.3g}")
 
     def _start(self) -> Tensor:
         return positive(self.h0) if self.h0 is not None else self._weight.new_full(self.state_shape, 0.5)
 
-    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
-        states = diagonal_scan(*self._coefficients(x), state)
+    def _mix(self, x: Inputs, state: State, kept: Tensor | None = None) -> tuple[Outputs, State]:
+        states = diagonal_scan(*self._coefficients(x, kept), state)
         return states, states[:, -1]
 
     def _mix_one(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
@@ -53,10 +58,11 @@ class Log(Mixer):
 
         return one_token.log(self.projection, x_t, state)
 
-    def _coefficients(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _coefficients(self, x: Tensor, kept: Tensor | None = None) -> tuple[Tensor, Tensor]:
         gate, candidate = self.projection(x)
         gate = torch.sigmoid(gate)
-        return 1 - gate, gate * positive(candidate)
+        decay = 1 - gate if kept is None else kept * (1 - gate)
+        return decay, gate * positive(candidate)
 
 
 def positive(u: Tensor) -> Tensor:

@@ -27,13 +27,21 @@ class Rotation(Mixer):
     equal turns are equal numbers however large the angle.
     """
 
-    def __init__(self, d_model: int, snap: Sequence[int] | None = (2, 3, 4, 6), name: str = "rotation") -> None:
+    def __init__(
+        self,
+        d_model: int,
+        snap: Sequence[int] | None = (2, 3, 4, 6),
+        decay: str | None = None,
+        decay_rate: float | None = None,
+        log1p_delta: bool = False,
+        name: str = "rotation",
+    ) -> None:
         if d_model < 1 or d_model % 2:
             raise ValueError(
                 f"{name}: d_model must be even and positive, got {d_model}; the nearest valid choice is {multiples_near(d_model, 2)}"
             )
         n_blocks = d_model // 2
-        super().__init__(name, d_model, (n_blocks, 2))
+        super().__init__(name, d_model, (n_blocks, 2), decay, decay_rate, log1p_delta)
         self.snap = None if snap is None else checked_grid(name, snap)
         self.projection = Projection(d_model, {"gate": d_model, "candidate": d_model, "angle": n_blocks, "scale": n_blocks})
         self.h0 = nn.Parameter(torch.randn(n_blocks, 2) * 0.5)
@@ -45,12 +53,12 @@ class Rotation(Mixer):
     def _start(self) -> Tensor:
         return self.h0
 
-    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
+    def _mix(self, x: Inputs, state: State, kept: Tensor | None = None) -> tuple[Outputs, State]:
         gate, candidate, angle, scale = self.projection(x)
         if self.snap is not None:
             angle = snapped(angle, self.order)
         drive = (torch.sigmoid(gate) * candidate).unflatten(-1, self.state_shape)
-        states = rotation_scan(angle, torch.tanh(scale), drive, state)
+        states = rotation_scan(angle, torch.tanh(scale), drive, state, kept)
         return states.flatten(2), states[:, -1]
 
     def _token(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:

@@ -21,8 +21,17 @@ class Signed(Mixer):
     Source: gate, Feng et al. 2024, arXiv:2410.01201; negative eigenvalue, Grazzi et al. 2024, arXiv:2411.12537.
     """
 
-    def __init__(self, d_model: int, coupled: bool = False, learnable_h0: bool = False, name: str = "signed") -> None:
-        super().__init__(name, d_model, (d_model,))
+    def __init__(
+        self,
+        d_model: int,
+        coupled: bool = False,
+        learnable_h0: bool = False,
+        decay: str | None = None,
+        decay_rate: float | None = None,
+        log1p_delta: bool = False,
+        name: str = "signed",
+    ) -> None:
+        super().__init__(name, d_model, (d_model,), decay, decay_rate, log1p_delta)
         self.coupled = coupled
         self.projection = Projection(d_model, {"gate": d_model, "candidate": d_model, "decay": d_model})
         self.h0 = nn.Parameter(torch.zeros(d_model)) if learnable_h0 else None
@@ -30,8 +39,8 @@ class Signed(Mixer):
     def _start(self) -> Tensor:
         return self.h0 if self.h0 is not None else super()._start()
 
-    def _mix(self, x: Inputs, state: State) -> tuple[Outputs, State]:
-        states = diagonal_scan(*self._coefficients(x), state)
+    def _mix(self, x: Inputs, state: State, kept: Tensor | None = None) -> tuple[Outputs, State]:
+        states = diagonal_scan(*self._coefficients(x, kept), state)
         return states, states[:, -1]
 
     def _mix_one(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
@@ -44,9 +53,11 @@ class Signed(Mixer):
 
         return one_token.signed(self.projection, x_t, state, self.coupled)
 
-    def _coefficients(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _coefficients(self, x: Tensor, kept: Tensor | None = None) -> tuple[Tensor, Tensor]:
         gate, candidate, decay = self.projection(x)
         gate, decay = torch.sigmoid(gate), torch.tanh(decay)
         if self.coupled:
             decay = (1 - gate) * decay
+        if kept is not None:
+            decay = kept * decay
         return decay, gate * candidate

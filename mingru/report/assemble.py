@@ -42,10 +42,11 @@ def report(source: Source, request: Request) -> Document:
     runs = frame.tabulate(source.runs, request.pool)
     found = families.families(fit_rate.fit_rates(runs), runs, request.baseline)
     record = request.folder / "looks.jsonl"
-    document = contents.contents(source, runs, found, looks.load(record), withheld=bool(request.refresh))
+    earlier = looks.load(record)
+    document = contents.contents(source, runs, found, earlier, withheld=bool(request.refresh))
     drawn = _pictures(found, request) if request.pictures or (request.pictures is None and len(runs) <= MOST_DRAWN) else {}
     table.write(table.markdown(document), request.markdown)
-    html = page(document, drawn, listing(runs, found), methods.methods(runs, found), request.refresh)
+    html = page(document, drawn, listing(runs, found), methods.methods(runs, found, earlier), request.refresh)
     table.write(html, request.folder / "index.html")
     if not request.refresh:
         looks.record(record, found)

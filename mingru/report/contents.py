@@ -30,7 +30,7 @@ def family_sections(family: Family, looks: list[Look], withheld: bool) -> list[S
     return [
         counts.section(family),
         *([comparisons.section(family, seen)] if compared else []),
-        *([sensitivity.section(family)] if compared and not family.baseline_missing else []),
+        *([sensitivity.section(family, seen)] if compared and not family.baseline_missing else []),
         seeds.section(family),
     ]
 

@@ -29,7 +29,7 @@ class Family:
 
     `protocol_name` and `stratum_name` are empty while the report knows only one. `baseline` is a cell's label, or None
     for all pairs; `baseline_missing` says that one was asked for and has no cell here. `runs` are the counted runs of each
-    label in the order of their seeds. `sequential` says that the sweep was told to stop when significant.
+    label in the order of their seeds. `sequential` are the labels of cells whose sweep was told to stop when significant.
     """
 
     title: str
@@ -46,7 +46,7 @@ class Family:
     baseline_missing: bool
     bar: float | None
     runs: dict[str, pd.DataFrame]
-    sequential: bool
+    sequential: tuple[str, ...]
 
     @cached_property
     def each(self) -> list[Any]:
@@ -90,7 +90,7 @@ def families(rates: pd.DataFrame, runs: pd.DataFrame, baseline: str | None = Non
                 baseline_missing=baseline is not None and base is None,
                 bar=bar_of(shared),
                 runs=members,
-                sequential=any((member["stop"] == "significant").any() for member in members.values()),
+                sequential=tuple(label for label, member in members.items() if (member["stop"] == "significant").any()),
             )
         )
     if found and baseline is not None and all(family.baseline_missing for family in found):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def _key(cell: Any) -> str:
     return f"{cell.task}/{cell.cell}/{zlib.crc32(cell.arm.encode()):08x}/{cell.stratum}"
 
 
-def seen_before(looks: list[Look], family: Family) -> dict[str, list[int]]:
+def seen_before(looks: Sequence[Look], family: Family) -> dict[str, list[int]]:
     """For each label, the numbers of runs at which it was looked at before more were started."""
     found = {}
     for label, (key, now) in zip(family.cells["label"], cells_started(family).items(), strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mingru.report import fisher
+from mingru.report import fisher, sequential
 
 DEFAULT_BAR = 0.99
 
@@ -68,19 +68,32 @@ def _reaches(runs: pd.DataFrame, column: str, bar: float) -> NDArray:
     return reached & (runs["status"].to_numpy() == "finished")
 
 
-def conclusions(cells: Mapping[str, pd.DataFrame], chosen: Sequence[Rule], baseline: str | None = None) -> list[Conclusion]:
-    """Every comparison of a family under every rule; `cells` maps a label to its counted runs."""
+def conclusions(
+    cells: Mapping[str, pd.DataFrame],
+    chosen: Sequence[Rule],
+    baseline: str | None = None,
+    in_order: Mapping[str, pd.DataFrame] | None = None,
+) -> list[Conclusion]:
+    """Every comparison of a family under every rule; `cells` maps a label to its counted runs.
+
+    `in_order` are those runs as the sequential test takes them, where it decides in place of Fisher's.
+    """
     by_rule = {
         rule.name: fisher.compare([fisher.Count(label, int(rule.fits(runs).sum()), len(runs)) for label, runs in cells.items()], baseline)
         for rule in chosen
     }
+    p_holm = {name: [pair.p_holm for pair in found] for name, found in by_rule.items()}
+    if in_order is not None:
+        for rule in chosen:
+            decision = sequential.decide({label: rule.fits(runs) for label, runs in in_order.items()}, baseline=baseline)
+            p_holm[rule.name] = [pair.p_holm for pair in decision.pairs]
     first = next(iter(by_rule.values()), [])
     return [
         Conclusion(
             pair.first.label,
             pair.second.label,
             {name: (found[i].first, found[i].second) for name, found in by_rule.items()},
-            {name: found[i].p_holm for name, found in by_rule.items()},
+            {name: found[i] for name, found in p_holm.items()},
         )
         for i, pair in enumerate(first)
     ]

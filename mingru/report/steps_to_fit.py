@@ -52,6 +52,9 @@ def kaplan_meier(runs: pd.DataFrame) -> Curve:
         spread = ndtri((1 + LEVEL) / 2) * curve.surv_prob_se / (curve.surv_prob * np.abs(log))
         lower, upper = (curve.surv_prob ** np.exp(sign * spread) for sign in (1, -1))
     median, low, high = (_half(curve.surv_times, share) for share in (curve.surv_prob, lower, upper))
+    if low > median:
+        # From all runs unfitted to none in one step: the limits are undefined there, as R has it.
+        low = high = nan
     return Curve(curve.surv_times, curve.surv_prob, median, low, high, int(fitted.sum()), len(steps))
 
 

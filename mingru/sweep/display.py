@@ -2,9 +2,9 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -12,10 +12,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from mingru.sweep.ledger import Ledger, cell_rows, counted, shown, titles
+from mingru.sweep.ledger import NOT_RUN, Ledger, cell_rows, counted, dropped_lines, shown, titles
 from mingru.sweep.outcome import DIVERGED, FAILED, FINISHED, MISSING, Outcome
 from mingru.sweep.pace import Pace, Running
 from mingru.sweep.request import Request
+
+if TYPE_CHECKING:
+    from mingru.sweep.significance import Verdict
 
 # Lines for the runs at work, for what went wrong last, and the fewest for the cells.
 MOST_RUNNING = 8
@@ -67,6 +70,9 @@ class Display:
         words += [] if left is None or done == runs else [f"about {clock(left)} left"]
         self.write("; ".join(words))
 
+    def dropped(self, dropped: Mapping[Request, "Verdict"]) -> None:
+        self.write("\n".join(dropped_lines(dropped, self.titles)))
+
     def show(self, running: Sequence[Running], elsewhere: int) -> None:
         """Called several times a second."""
 
@@ -92,6 +98,9 @@ class LiveDisplay(Display):
     def ended(self, ended: Outcome) -> None:
         self.pace.ended(ended.request)
 
+    def dropped(self, dropped: Mapping[Request, "Verdict"]) -> None:
+        """The picture has their number."""
+
     def show(self, running: Sequence[Running], elsewhere: int) -> None:
         self.live.update(self.picture(running, elsewhere), refresh=True)
 
@@ -115,6 +124,7 @@ class LiveDisplay(Display):
         waiting = [request for request in ledger.pending() if request not in at_work]
         words = [f"{len(ledger.outcomes)}/{len(ledger.requests)} done", f"{len(running)} running"][: 1 + bool(running)]
         words += [f"{count[status]} {status}" for status in (FAILED, DIVERGED, MISSING) if count[status]]
+        words += [f"{len(ledger.dropped)} {NOT_RUN}"] if ledger.dropped else []
         words += [f"{elsewhere} with another sweep"] if elsewhere else []
         if self.stopped_by:
             words.append(f"stopping on {self.stopped_by}")

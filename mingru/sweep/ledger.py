@@ -1,25 +1,52 @@
 """What a command asked for, and how each run of it ended."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from mingru.report.numbers import p_value, ratio
 from mingru.sweep import records
 from mingru.sweep.claim import is_result, is_stale, standing
 from mingru.sweep.outcome import FAILED, FINISHED, MISSING, STATUSES, Outcome, outcome
 from mingru.sweep.request import Cell, Request
 
+if TYPE_CHECKING:
+    from mingru.sweep.significance import Rule, Verdict
+
 NOT_STARTED = "not started"
+NOT_RUN = "not run"
 
 
 class Ledger:
-    """The requests of one sweep, each once, and the outcomes that are known."""
+    """The requests of one sweep, each once, and the outcomes that are known.
+
+    `dropped` were requested and are no longer, under `stop=significant`, and why.
+    """
 
     def __init__(self, requests: Sequence[Request]) -> None:
         self.requests = list({request.directory: request for request in requests}.values())
         self.outcomes: dict[Request, Outcome] = {}
+        self.rule: Rule | None = None
+        self.dropped: dict[Request, Verdict] = {}
         self.before = 0
         self.stale = 0
+
+    def stop_when_significant(self) -> None:
+        """Take the seeds in order across all cells, and let `drop` drop. ValueError where there is nothing to compare."""
+        # Only here, for scipy takes a second to import.
+        from mingru.sweep.significance import Rule
+
+        self.requests.sort(key=lambda request: request.seed)
+        self.rule = Rule(self.requests, titles(self.requests))
+
+    def drop(self, waiting: Iterable[Request]) -> dict[Request, "Verdict"]:
+        """Those of the waiting runs that are no longer wanted: from now on they were never asked for."""
+        dropped = self.rule.unwanted(waiting, self.outcomes) if self.rule else {}
+        if dropped:
+            self.dropped |= dropped
+            self.requests = [request for request in self.requests if request not in dropped]
+        return dropped
 
     def note(self, ended: Outcome) -> None:
         self.outcomes[ended.request] = ended
@@ -84,7 +111,32 @@ def table(ledger: Ledger) -> str:
     for title, count in rows:
         fits = f"{count['fits']}/{count['results']}"
         lines.append(f"{title:{width}}  {count['runs']:5}  {fits:>8}" + "".join(f"  {count[status] or '-':>8}" for status in STATUSES))
+    lines += dropped_lines(ledger.dropped, titles(ledger.requests))
     return "\n".join([*lines, *trouble_lines(ledger), *hints(ledger), summary(ledger)])
+
+
+def dropped_lines(dropped: Mapping[Request, "Verdict"], names: Mapping[Cell, str]) -> list[str]:
+    """Each cell that needs no more seeds: the seeds it is spared, and the evidence of its last comparison to be decided."""
+    verdicts = {request.cell: verdict for request, verdict in dropped.items()}
+    lines = []
+    for cell in filter(verdicts.get, names):
+        verdict, seeds = verdicts[cell], ranges([request.seed for request in dropped if request.cell is cell])
+        others = f"all {verdict.comparisons} others, least against " if verdict.comparisons > 1 else ""
+        evidence = f"evidence {ratio(verdict.evidence)} ({ratio(verdict.wanted)} wanted) after {counted(verdict.pairs, 'pair')} of seeds"
+        lines.append(f"{NOT_RUN:8}  {names[cell]} {seeds}")
+        lines.append(f"{'':8}  significant against {others}{verdict.against}: {evidence}, Holm p {p_value(verdict.p_holm)}")
+    return lines
+
+
+def ranges(seeds: Sequence[int]) -> str:
+    """`seeds 3, 7-35`."""
+    runs: list[list[int]] = []
+    for seed in sorted(seeds):
+        if runs and seed == runs[-1][1] + 1:
+            runs[-1][1] = seed
+        else:
+            runs.append([seed, seed])
+    return f"seed{'s' * (len(seeds) != 1)} " + ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def trouble_lines(ledger: Ledger) -> list[str]:
@@ -110,7 +162,8 @@ def hints(ledger: Ledger) -> list[str]:
     count = Counter(ended.status for ended in ledger.outcomes.values())
     lines = [f"{counted(ledger.stale, 'result')} of other code kept; rerun=stale redoes them"] if ledger.stale else []
     lines += ["the same command goes on with the missing"] if count[MISSING] else []
-    return lines + (["rerun=failed tries the failed again"] if count[FAILED] else [])
+    lines += ["rerun=failed tries the failed again"] if count[FAILED] else []
+    return lines + (["without stop=significant the same command goes on with the seeds not run"] if ledger.dropped else [])
 
 
 def summary(ledger: Ledger) -> str:

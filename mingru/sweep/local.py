@@ -99,7 +99,10 @@ class Local:
         return [each for each in self.pool.workers if each.job is not None]
 
     def stop_early(self) -> None:
-        """Start nothing more after a signal, after a failure under `fail_fast`, or when no worker comes to life."""
+        """Start nothing more after a signal, after a failure under `fail_fast`, or when no worker comes to life.
+
+        Under `stop=significant`, nothing whose comparisons are decided.
+        """
         asked = interruption.asked()
         if asked is not None and not self.told_to_stop:
             self.told_to_stop = True
@@ -107,6 +110,10 @@ class Local:
             self.pool.ask_to_stop()
         if self.told_to_stop or (self.fail_fast and self.ledger.new_failure):
             self.waiting.clear()
+        dropped = self.ledger.drop(self.waiting)
+        if dropped:
+            self.waiting = deque(request for request in self.waiting if request not in dropped)
+            self.display.dropped(dropped)
         if self.stillborn >= STILLBORN:
             for request in self.waiting:
                 self.ledger.note(outcome(request, "no worker process came to life"))

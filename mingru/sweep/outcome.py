@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from mingru.report import cells
+from mingru.report.runs.record import Run
 from mingru.sweep import records
 from mingru.sweep.claim import is_result
 from mingru.sweep.logfile import LOG
@@ -13,12 +15,16 @@ FINISHED, DIVERGED, FAILED, MISSING = STATUSES = ("finished", "diverged", "faile
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """`missing` is a run without result or failure: killed, stopped or never started. `said` is the error, or what ended it."""
+    """`missing` is a run without result or failure: killed, stopped or never started. `said` is the error, or what ended it.
+
+    `stratum` says, of a result, among which others the report counts it.
+    """
 
     request: Request
     status: str
     fit: bool = False
     said: str = ""
+    stratum: str = ""
 
     @property
     def has_result(self) -> bool:
@@ -41,6 +47,7 @@ def outcome(request: Request, said: str = "", raised: bool = False) -> Outcome:
     failure = records.read_json(request.directory / records.FAILURE)
     for record in filter(None, (result, failure)):
         if is_result(record):
-            return Outcome(request, record["status"], bool(record.get("fit")))
+            stratum = cells.stratum_of(Run(record, record["status"], ""))
+            return Outcome(request, record["status"], bool(record.get("fit")), stratum=stratum)
         return Outcome(request, FAILED, said=record["error"])
     return Outcome(request, FAILED if raised else MISSING, said=said)

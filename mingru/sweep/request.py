@@ -11,6 +11,7 @@ from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig, OmegaConf, flag_override
 
 from mingru import settings
+from mingru.gaps import resolve_time
 from mingru.sweep import records
 from mingru.sweep.cell import slug
 from mingru.sweep.files import digests
@@ -27,6 +28,7 @@ def resolve(cfg: DictConfig | dict[str, Any], conf: Path) -> tuple[dict[str, Any
     """The config with nothing left open, and its task. ValueError for a length that the task cannot have."""
     config = settings.resolve(cfg, conf)
     task, evaluation = settings.build(config["task"]), config["evaluation"]
+    config = resolve_time(config, getattr(task, "timed", False))
     evaluation["bar"] = task.metric.bar if evaluation["bar"] is None else evaluation["bar"]
     task.check_length(config["length"])
     keep_possible(evaluation, cfg["evaluation"], config["length"], task)

@@ -4,11 +4,13 @@ import logging
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import CompactHydraException
 from hydra.plugins.launcher import Launcher
 
 from mingru.sweep import interruption, records
@@ -22,14 +24,23 @@ log = logging.getLogger(__name__)
 
 
 def sweep(sweeper: BasicSweeper, arguments: Sequence[str]) -> None:
-    """Launch the runs that have no result yet and print the table; SystemExit unless every run has a result in the end."""
+    """Launch the runs that have no result yet and print the table; SystemExit unless every run has a result in the end.
+
+    CompactHydraException where `stop=significant` has nothing to compare.
+    """
     ledger = Ledger(requested(sweeper, arguments))
+    if sweeper.config.stop:
+        try:
+            ledger.stop_when_significant()
+        except ValueError as error:
+            raise CompactHydraException(str(error)) from None
     ledger.note_standing()
     code = 0
     try:
         with interruption.listening():
             for batch in batches(sweeper, ledger.pending()):
-                launch(sweeper.launcher, batch, ledger)
+                ledger.drop(batch)
+                launch(sweeper.launcher, [request for request in batch if request not in ledger.dropped], ledger)
                 if sweeper.config.fail_fast and ledger.new_failure:
                     break
     except interruption.Interrupted as interrupted:
@@ -50,11 +61,18 @@ def requested(sweeper: BasicSweeper, arguments: Sequence[str]) -> list[Request]:
 
 
 def batches(sweeper: BasicSweeper, requests: list[Request]) -> Iterator[list[Request]]:
-    """What is launched at a time: everything, unless `max_batch_size` or the one that runs in this process is to fail fast."""
+    """What is launched at a time: everything, unless `max_batch_size` or the one that runs in this process is to fail fast.
+
+    Under `stop=significant` one seed of every cell, except by the local launcher, which drops what it need not start.
+    """
     one_by_one = sweeper.config.fail_fast and isinstance(sweeper.launcher, BasicLauncher)
-    size = 1 if one_by_one else sweeper.max_batch_size or len(requests) or 1
-    for first in range(0, len(requests), size):
-        yield requests[first : first + size]
+    groups = [requests]
+    if sweeper.config.stop and not hasattr(sweeper.launcher, "ledger"):
+        groups = [list(group) for _, group in groupby(requests, key=lambda request: request.seed)]
+    for group in groups:
+        size = 1 if one_by_one else sweeper.max_batch_size or len(group) or 1
+        for first in range(0, len(group), size):
+            yield group[first : first + size]
 
 
 def launch(launcher: Launcher, requests: list[Request], ledger: Ledger) -> None:
@@ -86,7 +104,7 @@ def touched(request: Request, began: float) -> bool:
 
 
 def note(request: Request, returned: JobReturn, ledger: Ledger) -> None:
-    if request in ledger.outcomes:
+    if request in ledger.outcomes or request in ledger.dropped:
         return
     error = None if returned.status == JobStatus.COMPLETED else returned._return_value
     if isinstance(error, Lost):

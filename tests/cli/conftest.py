@@ -15,6 +15,7 @@ CONF = {
         stack: null
         length: 64
         seed: 0
+        stop: null
         lr: 0.003
         outputs: outputs
         hydra:

@@ -52,7 +52,7 @@ def test_a_misspelt_key_is_told_the_nearest_and_the_valid_keys(conf, override, l
 
 
 def test_the_valid_keys_of_the_top_are_the_config_and_its_groups(conf):
-    assert refusal(["x=1"], conf).endswith("valid: experiment, extractor, length, lr, mixer, outputs, seed, stack, task")
+    assert refusal(["x=1"], conf).endswith("valid: experiment, extractor, length, lr, mixer, outputs, seed, stack, stop, task")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,8 @@ def test_what_hydra_cannot_parse_is_named(conf, override, complaint):
         (["-cd", "elsewhere"], "--config-dir elsewhere: no such folder"),
         (["experiment=misnamed"], "mixer=givns (from a defaults list): no mixer named 'givns' (did you mean givens?)"),
         (["outputs=${nowhere}"], "outputs: Interpolation key 'nowhere' not found"),
+        (["stop=significant"], "stop=significant: compares the cells of a sweep; add -m"),
+        (["-m", "mixer=log,givens", "stop=significant"], "hydra/sweeper=basic: cannot stop early; wanted resuming"),
         (["outputs=null"], "outputs=None: wanted a folder"),
         (["outputs="], "outputs=: wanted a folder"),
     ],

@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from mingru.mixers.base import Mixer
 
-PLAIN = {"int", "float", "bool", "str", "int | None", "Sequence[int] | None"}
+PLAIN = {"int", "float", "bool", "str", "int | None", "float | None", "str | None", "Sequence[int] | None"}
 
 
 def test_the_name_is_the_stem(build, stem):
@@ -24,7 +24,7 @@ def test_the_yaml_spells_every_setting_of_the_signature(path):
     config = OmegaConf.load(path)
     parameters = inspect.signature(get_class(config["_target_"])).parameters
     assert config["_partial_"] is True
-    assert set(config) - {"_target_", "_partial_", "name"} == set(parameters) - {"d_model", "name"}
+    assert set(config) - {"_target_", "_partial_", "name"} == set(parameters) - {"d_model", "d_input", "name"}
 
 
 def test_a_signature_has_plain_annotated_settings_and_nothing_open(path):

@@ -31,14 +31,16 @@ def run_mixer(kind, settings, start):
     x = torch.randn(BATCH, LENGTH, WIDTH, requires_grad=True)
     size = mixer.n_heads * mixer.d_k * mixer.d_v if kind == "DeltaMinGRU" else WIDTH
     state = torch.rand(BATCH, 1, size).requires_grad_() if start == "given" else None
-    y = mixer(x, state)
     probe = torch.randn(BATCH, LENGTH, WIDTH)
+    gaps = 3 * torch.rand(BATCH, LENGTH) if settings.get("decay") else None
+    y = mixer(x, state, gaps)
     (y * probe).sum().backward()
     return {
         "weights": numbers(mixer),
         "x": x.detach(),
         "state": None if state is None else state.detach(),
         "probe": probe,
+        "gaps": gaps,
         "y": y.detach(),
         "gradients": gradients(mixer),
         "x gradient": x.grad,

@@ -22,6 +22,8 @@ from mingru.stack import Stack
 pytestmark = pytest.mark.peers
 
 SEED = 11
+LEARNED = {"decay": "learnable", "decay_rate": 0.3, "log1p_delta": True}
+FIXED = {"decay": "fixed", "decay_rate": 0.3}
 # A case, the package's class and settings, and ours.
 CASES = {
     "log": ("MinGRU", {}, Log),
@@ -42,6 +44,14 @@ CASES = {
         {"n_heads": 1, "nh": 2, "d_k": 8, "d_v": 8},
         partial(Delta, n_heads=1, n_householder=2, d_k=8, d_v=8),
     ),
+    "log with decay": ("MinGRU", LEARNED, partial(Log, **LEARNED)),
+    "signed with decay": ("SignedMinGRU", LEARNED, partial(Signed, **LEARNED)),
+    "signed coupled with decay": ("SignedMinGRU", {"coupled": True, **FIXED}, partial(Signed, coupled=True, **FIXED)),
+    "rotation with decay": ("RotationMinGRU", LEARNED, partial(Rotation, **LEARNED)),
+    "rotation with fixed decay": ("RotationMinGRU", FIXED, partial(Rotation, **FIXED)),
+    "givens with decay": ("GivensMinGRU", LEARNED, partial(Givens, **LEARNED)),
+    "delta with decay": ("DeltaMinGRU", {"nh": 2, **LEARNED}, partial(Delta, n_householder=2, **LEARNED)),
+    "delta with fixed decay": ("DeltaMinGRU", FIXED, partial(Delta, **FIXED)),
 }
 STACK_NAMES = [
     (r"^stack\.norm_out\.", "norm."),
@@ -73,7 +83,7 @@ def as_ours(theirs, shapes):
         ours[f"projection.{kind}"] = torch.cat(layers)
     for name, number in theirs.items():
         if not name.startswith("linear_"):
-            ours[name.replace("h0_pre", "h0").replace("out_proj", "output")] = number
+            ours[name.replace("h0_pre", "h0").replace("out_proj", "output").replace("rho", "decay.rho")] = number
     return {name: number.reshape(shapes[name].shape) for name, number in ours.items() if number is not None}
 
 
@@ -111,7 +121,7 @@ def test_a_mixer_gives_the_outputs_and_gradients_of_the_package(package, case, s
     mixer.load_state_dict(as_ours(result["weights"], shapes))
     x = result["x"].requires_grad_()
     state = None if result["state"] is None else result["state"].view(4, *mixer.state_shape).requires_grad_()
-    y, _ = mixer(x, state)
+    y, _ = mixer(x, state, result["gaps"])
     torch.testing.assert_close(y, result["y"], rtol=1e-5, atol=1e-5)
     (y * result["probe"]).sum().backward()
     theirs = as_ours(result["gradients"], shapes) | {"x": result["x gradient"]}

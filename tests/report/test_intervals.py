@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
+from statsmodels.stats.proportion import proportion_confint
 
-from mingru.report.intervals import clopper_pearson
+from mingru.report.intervals import clopper_pearson, wilson
 
 
 def tail_roots(k: int, n: int) -> tuple[float, float]:
@@ -27,6 +28,14 @@ def test_clopper_pearson_is_where_the_binomial_tails_are_a_fortieth(n):
 def test_clopper_pearson_of_none_and_all_has_a_closed_form():
     assert clopper_pearson(0, 5) == pytest.approx((0.0, 1 - 0.025**0.2))
     assert clopper_pearson(36, 36) == pytest.approx((0.025 ** (1 / 36), 1.0))
+
+
+@pytest.mark.parametrize("n", [1, 3, 12, 36])
+def test_wilson_is_that_of_statsmodels_and_of_its_published_example(n):
+    for k in range(n + 1):
+        assert wilson(k, n) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-9)
+    # Newcombe 1998, Statistics in Medicine 17:857, table I, method 3: 15 of 148
+    assert wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
 
 
 def test_no_runs_have_no_interval():

@@ -6,7 +6,10 @@ import json
 import runpy
 from pathlib import Path
 
-from mingru.report import looks
+import pytest
+from scipy.stats import fisher_exact
+
+from mingru.report import looks, sequential
 from mingru.report.families import families
 from mingru.report.fit_rate import fit_rates
 from tests.report.synthetic import cell_of, config, outcome, run, started, table, write
@@ -71,6 +74,8 @@ def test_the_report_marks_p_values_of_cells_that_grew(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "Seeds were added after a report was read (givens at 12 runs)" in " ".join(text.split())
     assert "~ |" in text
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "Seeds were added after earlier results were read (givens at 12 runs), which the p-values do not account for." in page
     assert len((tmp_path / "report" / "looks.jsonl").read_text().splitlines()) == 2
     assert all(json.loads(line)["at"] for line in (tmp_path / "report" / "looks.jsonl").read_text().splitlines())
 
@@ -83,3 +88,53 @@ def test_a_sweep_that_stops_when_significant_is_judged_by_the_sequential_p(tmp_p
     assert "sequential p" in text
     assert "because the sweep was told to stop when significant" in " ".join(text.split())
     assert "| differ" in text
+
+
+def rows(text, header):
+    """The cells of a table's rows, from the line of its header on."""
+    lines = text[text.index(header) :].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in (lines[0], *lines[2:])]
+
+
+def test_a_stopped_sweeps_fixed_p_values_are_marked_beside_the_sequential_one(tmp_path, capsys):
+    sweep(tmp_path, "givens", 9, range(9), stop="significant")
+    sweep(tmp_path, "log", 0, range(8), stop="significant")
+    main(["--no-pictures", "--full", "--outputs", str(tmp_path)])
+    text = capsys.readouterr().out
+    words = " ".join(text.split())
+    assert "Run under stop=significant: givens (9 runs), log (8 runs)." in words
+    assert "The sequential test above decides." in words
+    evidence = sequential.evidence([True] * 8, [False] * 8)[-1]
+    decided = dict(zip(*rows(text, "| mixer  | fits | against | fits | pairs |"), strict=True))
+    assert decided["Fisher p"] == f"{fisher_exact([[9, 0], [0, 8]]).pvalue:.2e}~".replace("e-05", "e-5")
+    assert float(decided["sequential p"]) == float(decided["Holm p"]) == pytest.approx(1 / evidence, rel=5e-3)
+    tests = dict(zip(*rows(text, "| mixer  | against | Fisher p |"), strict=True))
+    assert [tests[name].endswith("~") for name in ("Fisher p", "Boschloo p", "log-rank p", "sequential p")] == [True, True, True, False]
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "Seeds of givens, log were started in order, and no more of a mixer once all its comparisons were significant" in page
+    assert "the sequential test decides in place of Fisher&#39;s" in page
+
+
+def test_other_fit_rules_are_judged_by_the_test_that_decides(tmp_path, capsys):
+    """Four of five against none of five, as a stricter bar has it, differ by Fisher's test and not by the sequential one."""
+    for outputs, stop, holds in ((tmp_path / "fixed", None, "yes"), (tmp_path / "stopped", "significant", "not by fresh 0.995")):
+        for seed in range(5):
+            for mixer in ("givens", "log"):
+                chosen = config(mixer, seed=seed, stop=stop)
+                fresh = 0.5 if mixer == "log" else 0.996 if seed else 0.992
+                selection = {"step": 1100, "accuracy": fresh, "fresh_accuracy": fresh}
+                write(outputs, started(chosen), outcome(chosen, mixer == "givens", selection=selection))
+        main(["--no-pictures", "--full", "--outputs", str(outputs)])
+        (_, row) = rows(capsys.readouterr().out, "| mixer  | against |   n | fit |")
+        assert row[-1] == holds
+
+
+def test_p_values_of_the_sensitivity_tables_are_marked_after_a_look_too(tmp_path, capsys):
+    for seeds in (range(6), range(6, 12)):
+        for mixer, fits in (("givens", 12), ("log", 2)):
+            sweep(tmp_path, mixer, fits, seeds)
+        main(["--no-pictures", "--full", "--outputs", str(tmp_path)])
+        text = capsys.readouterr().out
+        tests = dict(zip(*rows(text, "| mixer  | against | Fisher p |"), strict=True))
+        assert [tests[name].endswith("~") for name in ("Fisher p", "Boschloo p", "log-rank p")] == [seeds.start > 0] * 3
+        assert "~" not in tests["sequential p"]

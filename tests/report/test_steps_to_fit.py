@@ -33,6 +33,14 @@ def test_a_median_that_is_not_reached_is_infinite():
     assert (curve.median, curve.low, curve.high) == (inf, 900, inf)
 
 
+@pytest.mark.parametrize(("steps", "limits"), [([5] * 5, (None, None)), ([5, 5, 5, 5, 7], (5, inf)), ([3, 3, 5, 5, 5], (3, inf))])
+def test_the_limits_of_a_median_of_five_are_those_of_r(steps, limits):
+    # R 4.2.2: NA NA, 5 NA, 3 NA
+    curve = kaplan_meier(cell(steps))
+    assert curve.median == 5
+    assert [None if np.isnan(limit) else limit for limit in (curve.low, curve.high)] == list(limits)
+
+
 def test_the_log_rank_test_is_that_of_r():
     # survdiff: chisq 2.094642397, p 0.1478162939
     assert log_rank(times(cell(QUICK)), times(cell(SLOW))) == pytest.approx(0.1478162939, rel=1e-8)

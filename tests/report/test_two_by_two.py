@@ -35,6 +35,17 @@ def test_boschloo_is_never_larger_than_fisher_and_keeps_the_level(n, m):
             assert chances(n, rate) @ rejected @ chances(m, rate) <= level + 1e-9
 
 
+@pytest.mark.parametrize(("n", "m"), [(5, 5), (7, 4), (9, 2)])
+def test_boschloo_is_the_largest_chance_over_all_rates(n, m):
+    rates = np.linspace(0.0001, 0.9999, 9_999)
+    of_a, of_b = chances(n, rates), chances(m, rates)
+    table = fisher_table(n, m)
+    for a in range(n + 1):
+        for b in range(m + 1):
+            extreme = table <= table[a, b] * (1 + 1e-9)
+            assert boschloo(a, n, b, m) == pytest.approx(np.einsum("ra,ab,rb->r", of_a, extreme, of_b).max(), rel=1e-6)
+
+
 def test_boschloo_without_runs_is_no_number():
     assert np.isnan(boschloo(0, 0, 3, 3))
 

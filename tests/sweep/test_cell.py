@@ -15,7 +15,17 @@ def base():
 
 @pytest.mark.parametrize(
     "override",
-    ["seed=7", "outputs=elsewhere", "logger=none", "logger.project=other", "threads=2", "rerun=all", "fail_fast=true", "device=cpu"],
+    [
+        "seed=7",
+        "outputs=elsewhere",
+        "logger=none",
+        "logger.project=other",
+        "threads=2",
+        "rerun=all",
+        "fail_fast=true",
+        "stop=significant",
+        "device=cpu",
+    ],
 )
 def test_an_outside_key_keeps_the_cell(base, override):
     assert cell_hash(train.resolve(composed(override))[0]) == cell_hash(base)
@@ -38,9 +48,8 @@ def test_an_inside_key_makes_another_cell(base, override):
 
 def test_every_top_level_key_is_inside_or_outside_on_purpose(base):
     inside = set(base) - OUTSIDE
-    assert inside == set(
-        "task stack d_model mlp_expansion length steps batch_size lr train_sequences curriculum evaluation compile".split()
-    )
+    protocol = {"length", "steps", "batch_size", "lr", "train_sequences", "curriculum", "evaluation", "compile"}
+    assert inside == {"task", "stack", "d_model", "mlp_expansion", "time"} | protocol
 
 
 @pytest.mark.parametrize(

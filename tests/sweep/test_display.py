@@ -74,6 +74,26 @@ def test_without_a_terminal_there_is_a_line_per_run(tmp_path, now, monkeypatch):
     ]
 
 
+def test_runs_that_are_no_longer_wanted_are_told_and_not_counted(tmp_path):
+    groups = [requests(tmp_path, 9), requests(tmp_path, 9, mixer="signed")]
+    book = ledger(*groups)
+    book.stop_when_significant()
+    for seed in range(4):
+        for group in groups:
+            book.note(end(group[seed], fit=group is groups[0]))
+    stream = io.StringIO()
+    shown = Display(book, 2, stream)
+    shown.dropped(book.drop(book.pending()[:1] + book.pending()[2:]))
+    lines = stream.getvalue().splitlines()
+    assert [line for line in lines if "seed" in line and "evidence" not in line] == [
+        "not run   s3 log L8 seeds 4-8", "not run   s3 signed L8 seeds 5-8",
+    ]  # fmt: skip
+    book.note(end(groups[1][4]))
+    assert picture(LiveDisplay(book, 2, io.StringIO()), [])[0].endswith("9/9 done, 9 not run")
+    shown.ended(book.outcomes[groups[1][4]])
+    assert stream.getvalue().splitlines()[-1] == "[9/9] s3 signed L8 seed 4: does not fit"
+
+
 def picture(shown, running, elsewhere=0, width=80):
     from rich.console import Console
 

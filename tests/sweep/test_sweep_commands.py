@@ -116,6 +116,26 @@ def test_fail_fast_starts_nothing_after_the_first_failure(tmp_path, launcher):
     assert (code, summary(output)) == (0, "10 runs: 10 finished, 0 diverged, 0 failed, 0 missing")
 
 
+@pytest.mark.parametrize("launcher", ["local", "basic"])
+def test_a_sweep_stops_when_significant_and_again_comes_to_the_same_decision(tmp_path, launcher):
+    """Every run of one mixer fits, at a bar of 0, and every run of the other diverges: four pairs of seeds are enough."""
+    words = ("-m", f"stack=[signed],{FAULTY[0].removeprefix('stack=')}", "evaluation.bar=0.0", "seed=0-11", "stop=significant")
+    options = {"harm": dict.fromkeys(range(12), "nan")}
+    code, output = sweep(tmp_path, *words, f"hydra/launcher={launcher}", **options)
+    assert code == 0
+    results_then = count(tmp_path, records.RESULT)
+    # The local launcher has started a seed or two by the time it knows.
+    assert 8 <= results_then <= 8 + (len(os.sched_getaffinity(0)) if launcher == "local" else 0)
+    assert count(tmp_path, records.STARTED) == results_then
+    assert "not run   s3 signed L8 seeds" in output
+    assert "significant against s3 faulty L8: evidence" in output
+    code, output = sweep(tmp_path, *words, **options)
+    assert (code, count(tmp_path, records.RESULT)) == (0, results_then)
+    assert "not run   s3 signed L8 seeds" in output
+    code, output = sweep(tmp_path, *words[:-1], **options)
+    assert (code, summary(output)) == (0, "24 runs: 12 finished, 12 diverged, 0 failed, 0 missing")
+
+
 def test_one_process_gives_the_same_table_and_the_same_numbers(tmp_path):
     tables = []
     for launcher in ("local", "basic"):

@@ -3,6 +3,7 @@
 import json
 import struct
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -69,6 +70,8 @@ def scikit_learn(monkeypatch):
     rng = np.random.default_rng(0)
     data = SimpleNamespace(images=rng.integers(17, size=(100, 8, 8)).astype(float), target=rng.integers(10, size=100))
     package, datasets = ModuleType("sklearn"), ModuleType("sklearn.datasets")
+    # torch looks for the specification of scikit-learn when it builds its first optimiser.
+    package.__spec__ = ModuleSpec("sklearn", None)
     datasets.load_digits = lambda: data
     monkeypatch.setitem(sys.modules, "sklearn", package)
     monkeypatch.setitem(sys.modules, "sklearn.datasets", datasets)

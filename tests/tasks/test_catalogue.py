@@ -64,6 +64,7 @@ def test_a_batch_has_the_kind_shape_and_range_that_the_task_states(task, length)
 
 def test_gaps_are_finite_and_not_negative(task, length):
     gaps = drawn(task, 5, length).delta_t
+    assert (gaps is not None) == getattr(task, "timed", False)
     if gaps is not None:
         assert gaps.shape == (5, length)
         assert gaps.dtype == torch.float32

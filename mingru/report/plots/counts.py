@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from mingru.report import fisher
+from mingru.report import deciding, fisher
 from mingru.report.effects import conditional_odds_ratio
 from mingru.report.families import Family
 from mingru.report.medians import median_interval
@@ -26,16 +26,16 @@ def pictures(family: Family) -> Iterator[tuple[str, str, Figure]]:
             "the vertical line is the training length."
         )
         yield "scores", caption, scores_by_length(family)
-    compared = [pair for pair in _pairs(family) if not pair.undefined and pair.first.n and pair.second.n]
+    compared = [(pair, differ) for pair, differ in _pairs(family) if not pair.undefined and pair.first.n and pair.second.n]
     if compared:
         yield "odds_ratios", "Odds ratio of fitting with its exact 95 % interval; right of 1 favours the first.", odds_ratios(compared)
 
 
-def _pairs(family: Family) -> list[fisher.Comparison]:
+def _pairs(family: Family) -> list[tuple[fisher.Comparison, bool]]:
+    """Every comparison, and whether it is significant."""
     if family.baseline_missing:
         return []
-    counts = [fisher.Count(cell.label, cell.fits, cell.n) for cell in family.each]
-    return fisher.compare(counts, family.baseline)
+    return list(zip(fisher.compare(deciding.counts_of(family), family.baseline), deciding.significant(family), strict=True))
 
 
 @styled
@@ -90,23 +90,23 @@ def _log_axis(axes, lengths: list[int]) -> None:
 
 
 @styled
-def odds_ratios(compared: list[fisher.Comparison]) -> Figure:
+def odds_ratios(compared: list[tuple[fisher.Comparison, bool]]) -> Figure:
     drawing, (axes,) = figure(0.9 + 0.26 * len(compared))
-    found = [conditional_odds_ratio(pair.first.fits, pair.first.n, pair.second.fits, pair.second.n) for pair in compared]
+    found = [conditional_odds_ratio(pair.first.fits, pair.first.n, pair.second.fits, pair.second.n) for pair, _ in compared]
     known = [value for effect in found for value in (effect.value, effect.low, effect.high) if 0 < value < np.inf]
     left, right = min([0.2, *known]) / 2, max([5.0, *known]) * 2
-    for row, (pair, effect) in enumerate(zip(reversed(compared), reversed(found), strict=True)):
-        colour = COLOURS[1] if pair.p_holm <= fisher.ALPHA else COLOURS[0]
+    for row, ((_, differ), effect) in enumerate(zip(reversed(compared), reversed(found), strict=True)):
+        colour = COLOURS[1] if differ else COLOURS[0]
         low, high, value = (np.clip(limit, left, right) for limit in (effect.low, effect.high, effect.value))
-        axes.plot([low, high], [row, row], color=colour, linestyle="-" if pair.p_holm <= fisher.ALPHA else "--")
+        axes.plot([low, high], [row, row], color=colour, linestyle="-" if differ else "--")
         # an arrow head where the interval or the estimate leaves the picture
         marker = "<" if effect.value < left else ">" if effect.value > right else "o"
-        axes.plot(value, row, marker, color=colour)
+        axes.plot(value, row, marker, color=colour, clip_on=False)
     axes.axvline(1, color=GREY, linewidth=0.8)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_yticks(range(len(compared)), [f"{pair.first.label} against {pair.second.label}" for pair in reversed(compared)])
+    axes.set_yticks(range(len(compared)), [f"{pair.first.label} against {pair.second.label}" for pair, _ in reversed(compared)])
     axes.set(xlim=(left, right), ylim=(-0.6, len(compared) - 0.4), xlabel="odds ratio (solid: Holm p at most .05)")
     axes.grid(axis="x", color="#dddddd")
     axes.set_axisbelow(True)

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import pandas as pd
+from collections.abc import Collection, Mapping
 
 from mingru.report import fisher, sequential
+from mingru.report.deciding import counts_of, fits_in_seed_order
 from mingru.report.document import Section, Table, columns
 from mingru.report.families import Family
 from mingru.report.numbers import p_value, plural
 
-LOOKED = "~"
-
-
-def counts_of(family: Family) -> list[fisher.Count]:
-    return [fisher.Count(cell.label, cell.fits, cell.n) for cell in family.each]
-
-
-def in_seed_order(family: Family) -> dict[str, list[bool]]:
-    """Each cell's fits by ascending seed, up to the first seed that is still without an outcome."""
-    found = {}
-    for cell in family.each:
-        runs = family.runs[cell.label]
-        ended = runs if pd.isna(cell.running) else runs[runs["seed"] < cell.running]
-        found[cell.label] = [bool(fit) for fit in ended["fit"]]
-    return found
+# Behind a p-value that takes n as fixed where it was not.
+UNFIXED = "~"
 
 
 def section(family: Family, seen: Mapping[str, list[int]]) -> Section:
@@ -34,10 +20,10 @@ def section(family: Family, seen: Mapping[str, list[int]]) -> Section:
     if family.baseline_missing:
         return Section(title, ["No comparison: the baseline has no cell here."])
     found = fisher.compare(counts_of(family), family.baseline)
-    lines = [f"Fit: {family.fit_rule}.", _family_line(family, found), *_without_data(found), *_looked(family, seen)]
+    lines = [f"Fit: {family.fit_rule}.", _family_line(family, found), *_without_data(found), *_unfixed(family, seen)]
     if any(pair.p == pair.p for pair in found) and not any(pair.reachable for pair in found if pair.p == pair.p):
         lines.append("No comparison here can reach .05 at this n, whatever the outcome: more seeds are needed.")
-    table = _sequential(family, found) if family.sequential else _fisher(found, {} if family.sequential else seen)
+    table = _sequential(family, found) if family.sequential else _fisher(found, seen)
     return Section(title, lines, [table])
 
 
@@ -58,12 +44,19 @@ def _without_data(found: list[fisher.Comparison]) -> list[str]:
     return [f"{plural(empty, 'pair')} without data not counted among the comparisons."] if empty else []
 
 
-def _looked(family: Family, seen: Mapping[str, list[int]]) -> list[str]:
-    if not seen or family.sequential:
+def _unfixed(family: Family, seen: Mapping[str, list[int]]) -> list[str]:
+    """Why n was not fixed beforehand, if it was not."""
+    if family.sequential:
+        stopped = ", ".join(f"{label} ({len(family.runs[label])} runs)" for label in family.sequential)
+        return [
+            f"Run under stop=significant: {stopped}. How many seeds there are depends on how the earlier ones ended: a p-value marked "
+            f"{UNFIXED} is computed as if n had been fixed beforehand and overstates the evidence; the sequential p does not."
+        ]
+    if not seen:
         return []
     at = "; ".join(f"{label} at {', '.join(str(n) for n in numbers)}" for label, numbers in seen.items())
     return [
-        f"Seeds were added after a report was read ({at} runs). A p-value marked {LOOKED} is computed as if n had been fixed "
+        f"Seeds were added after a report was read ({at} runs). A p-value marked {UNFIXED} is computed as if n had been fixed "
         "beforehand and overstates the evidence; the sequential p among the sensitivity columns does not."
     ]
 
@@ -71,10 +64,8 @@ def _looked(family: Family, seen: Mapping[str, list[int]]) -> list[str]:
 def _fisher(found: list[fisher.Comparison], seen: Mapping[str, list[int]]) -> Table:
     rows = []
     for pair in found:
-        mark = LOOKED if pair.first.label in seen or pair.second.label in seen else ""
-        p = [pair_p(pair, value) for value in (pair.p, pair.p_holm)]
-        marked = [text if text in ("no data", "undefined") else text + mark for text in p]
-        rows.append([pair.first.label, str(pair.first), pair.second.label, str(pair.second), *marked, pair.verdict])
+        p = [marked(pair_p(pair, value), pair, seen) for value in (pair.p, pair.p_holm)]
+        rows.append([pair.first.label, str(pair.first), pair.second.label, str(pair.second), *p, pair.verdict])
     headers, numeric = columns("mixer", ">fits", "against", ">fits", ">Fisher p", ">Holm p", "verdict at .05")
     return Table("comparisons", "Pairwise two-sided Fisher's exact test with Holm's correction.", headers, rows, numeric)
 
@@ -85,14 +76,18 @@ def pair_p(pair: fisher.Comparison, p: float) -> str:
     return "undefined" if pair.undefined else p_value(p)
 
 
+def marked(p: str, pair: fisher.Comparison, unfixed: Collection[str]) -> str:
+    """`p` with its mark where the number of runs of one of the two, `unfixed`, depended on what was seen."""
+    return p + UNFIXED if p not in ("no data", "undefined") and {pair.first.label, pair.second.label} & set(unfixed) else p
+
+
 def _sequential(family: Family, found: list[fisher.Comparison]) -> Table:
-    decided = sequential.decide(in_seed_order(family), baseline=family.baseline).pairs
+    decided = sequential.decide(fits_in_seed_order(family), baseline=family.baseline).pairs
     rows = []
     for pair, fixed in zip(decided, found, strict=True):
         verdict = "no data" if fixed.verdict == "no data" else "differ" if pair.significant else "not shown to differ"
         p = ["no data"] * 2 if verdict == "no data" else [p_value(pair.p), p_value(pair.p_holm)]
-        rows.append([pair.first, str(fixed.first), pair.second, str(fixed.second), str(pair.n), *p, pair_p(fixed, fixed.p), verdict])
-    headers, numeric = columns(
-        "mixer", ">fits", "against", ">fits", ">pairs", ">sequential p", ">Holm p", ">Fisher p, if n were fixed", "verdict at .05"
-    )
+        fisher_p = marked(pair_p(fixed, fixed.p), fixed, family.sequential)
+        rows.append([pair.first, str(fixed.first), pair.second, str(fixed.second), str(pair.n), *p, fisher_p, verdict])
+    headers, numeric = columns("mixer", ">fits", "against", ">fits", ">pairs", ">sequential p", ">Holm p", ">Fisher p", "verdict at .05")
     return Table("comparisons", "Pairwise sequential test with Holm's correction.", headers, rows, numeric)

@@ -19,29 +19,33 @@ def section(family: Family) -> Section:
 
 
 def _medians(family: Family) -> Table:
-    rows = []
+    rows, best = [], 0.0 if family.measure == "error" else 1.0
     for cell in family.each:
         runs = family.runs[cell.label]
         for over, group in (("all", runs), ("fitting", runs[runs["fit"]])):
             if over == "fitting" and not 0 < cell.fits < cell.n:
                 continue
             for length, scores in by_length(group["scores"]).items():
-                rows.append([cell.label, over, str(length), *_spread(scores, cell.chance.get(length))])
+                rows.append([cell.label, over, str(length), *_spread(scores, cell.chance.get(length), best)])
     headers, numeric = columns(f"median {family.measure}", "over", ">length", ">n", ">median", ">95 % interval", ">adjusted", ">interval")
     caption = (
-        "Median by length with its bootstrap interval (below 8 runs, the runs themselves), and both as (score - chance) / (1 - chance)."
+        "Median by length with its bootstrap interval (below 8 runs, the runs themselves), and both as "
+        f"(score - chance) / ({best:g} - chance)."
     )
     return Table("medians", caption, headers, rows, numeric)
 
 
-def _spread(values: NDArray, chance: float | None) -> list[str]:
+def _spread(values: NDArray, chance: float | None, best: float) -> list[str]:
+    """n, median, interval, and the same with 0 for chance and 1 for the best score."""
     median, low, high = median_interval(values)
     spread = f"{fraction(low)} to {fraction(high)}" if low == low else " ".join(fraction(value) for value in sorted(values))
-    if chance is None or chance >= 1:
+    if chance is None or chance == best:
         return [str(len(values)), fraction(median), spread, "-", "-"]
-    adjusted = [(value - chance) / (1 - chance) for value in (median, low, high)]
-    above = f"{fraction(adjusted[1])} to {fraction(adjusted[2])}" if low == low else "-"
-    return [str(len(values)), fraction(median), spread, fraction(adjusted[0]), above]
+    # The lower error is the better one.
+    limits = (low, high) if best > chance else (high, low)
+    adjusted, worse, better = ((value - chance) / (best - chance) for value in (median, *limits))
+    above = f"{fraction(worse)} to {fraction(better)}" if low == low else "-"
+    return [str(len(values)), fraction(median), spread, fraction(adjusted), above]
 
 
 def _steps(family: Family) -> Table:

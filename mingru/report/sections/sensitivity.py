@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from mingru.report import fisher, robustness, sequential
+from mingru.report.deciding import counts_of, fits_in_seed_order, in_seed_order
 from mingru.report.document import Section, Table, columns
 from mingru.report.effects import Effect, conditional_odds_ratio, risk_difference
 from mingru.report.families import Family
 from mingru.report.numbers import p_value, ratio, signed
-from mingru.report.sections.comparisons import counts_of, in_seed_order, pair_p
+from mingru.report.sections.comparisons import marked, pair_p
 from mingru.report.steps_to_fit import log_rank, times
 from mingru.report.two_by_two import boschloo
 
 
-def section(family: Family) -> Section:
+def section(family: Family, seen: Collection[str]) -> Section:
+    """`seen` are the cells that were looked at before they grew."""
     found = fisher.compare(counts_of(family), family.baseline)
     lines = [
         "These tables show how large the differences are and how far the conclusion depends on the test and the fit rule. "
-        "Fisher's test above decides."
+        f"The {'sequential' if family.sequential else 'Fisher'} test above decides."
     ]
-    return Section(f"{family.title}: sensitivity", lines, [_effects(found), _tests(family, found), _rules(family)], detail=True)
+    tables = [_effects(found), _tests(family, found, {*seen, *family.sequential}), _rules(family)]
+    return Section(f"{family.title}: sensitivity", lines, tables, detail=True)
 
 
 def _effects(found: list[fisher.Comparison]) -> Table:
@@ -48,8 +53,8 @@ def _effect(pair: fisher.Comparison, effect: Effect, spell) -> str:
     return f"{spell(effect.value)} ({spell(effect.low)} to {spell(effect.high)})"
 
 
-def _tests(family: Family, found: list[fisher.Comparison]) -> Table:
-    ordered = in_seed_order(family)
+def _tests(family: Family, found: list[fisher.Comparison], unfixed: Collection[str]) -> Table:
+    ordered = fits_in_seed_order(family)
     steps_of = {label: times(runs) for label, runs in family.runs.items()}
     rows = []
     for pair in found:
@@ -58,12 +63,13 @@ def _tests(family: Family, found: list[fisher.Comparison]) -> Table:
         always = sequential.sequential_p(ordered[a.label], ordered[b.label])
         steps = log_rank(steps_of[a.label], steps_of[b.label])
         no_data = a.n == 0 or b.n == 0
-        p = ["no data"] * 2 if no_data else [p_value(always), "undefined" if steps != steps else p_value(steps)]
-        rows.append([a.label, b.label, pair_p(pair, pair.p), pair_p(pair, other), *p])
-    headers, numeric = columns("mixer", "against", ">Fisher p", ">Boschloo p", ">sequential p", ">log-rank p")
+        log_rank_p = "no data" if no_data else "undefined" if steps != steps else p_value(steps)
+        fixed = [marked(text, pair, unfixed) for text in (pair_p(pair, pair.p), pair_p(pair, other), log_rank_p)]
+        rows.append([a.label, b.label, *fixed, "no data" if no_data else p_value(always)])
+    headers, numeric = columns("mixer", "against", ">Fisher p", ">Boschloo p", ">log-rank p", ">sequential p")
     caption = (
-        "Uncorrected p of other tests: Boschloo's on the same counts, the always-valid sequential one on the fits in the order of "
-        "the seeds, the log-rank test on the steps to fit."
+        "Uncorrected p of other tests: Boschloo's on the same counts, the log-rank test on the steps to fit, the always-valid sequential "
+        "one on the fits in the order of the seeds."
     )
     return Table("tests", caption, headers, rows, numeric)
 
@@ -71,7 +77,7 @@ def _tests(family: Family, found: list[fisher.Comparison]) -> Table:
 def _rules(family: Family) -> Table:
     chosen = robustness.rules(family.bar, family.measure)
     rows = []
-    for conclusion in robustness.conclusions(family.runs, chosen, family.baseline):
+    for conclusion in robustness.conclusions(family.runs, chosen, family.baseline, in_seed_order(family) if family.sequential else None):
         counts = [conclusion.counts[rule.name] for rule in chosen]
         cells = ["no data" if a.n == 0 or b.n == 0 else f"{a.fits}:{b.fits}" for a, b in counts]
         a, b = counts[0]
