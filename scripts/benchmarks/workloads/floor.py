@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,10 +28,13 @@ def without_ops(work: Work) -> Work:
     """`work` with every op taken out while it runs. RuntimeError where no op is in it: then there is nothing to take out."""
     modules, called = mixer_modules(), []
 
-    def stand_in(name: str, op: Callable) -> Callable:
-        def taken_out(*arguments: Tensor, decay: Tensor | None = None) -> Any:
+    def stand_in(name: str) -> Callable:
+        signature = inspect.signature(getattr(importlib.import_module(f"mingru.ops.{name}"), name))
+
+        def taken_out(*positional: Tensor | None, **named: Tensor | None) -> Any:
             called.append(name)
-            return ready(name, arguments, decay)
+            arguments = signature.bind(*positional, **named).arguments
+            return ready(name, {key: tensor for key, tensor in arguments.items() if tensor is not None})
 
         return taken_out
 
@@ -44,13 +48,12 @@ def without_ops(work: Work) -> Work:
     return floored
 
 
-def ready(name: str, arguments: tuple[Tensor, ...], decay: Tensor | None) -> Any:
-    """Results of the op's shapes: the drive's, or for delta_scan (query, key, value, ...) outputs and a state."""
-    tensors = arguments if decay is None else (*arguments, decay)
+def ready(name: str, arguments: dict[str, Tensor]) -> Any:
+    """Results of the op's shapes: its drive's, or for delta_scan outputs and a state."""
     if name != "delta_scan":
-        return Ready.apply((arguments[-2].shape,), *tensors)
-    query, _, value, _, state = arguments
-    return Ready.apply(((*query.shape[:3], value.shape[-1]), state.shape), *tensors)
+        return Ready.apply((arguments["drive"].shape,), *arguments.values())
+    query, value, state = (arguments[key] for key in ("query", "value", "state"))
+    return Ready.apply(((*query.shape[:3], value.shape[-1]), state.shape), *arguments.values())
 
 
 class Ready(torch.autograd.Function):
@@ -77,11 +80,11 @@ def mixer_modules() -> list[ModuleType]:
 
 
 @contextmanager
-def replaced(modules: list[ModuleType], stand_in: Callable[[str, Callable], Callable]) -> Iterator[None]:
-    """Every op under the name that a mixer's module imported it by, replaced by `stand_in(name, op)`."""
+def replaced(modules: list[ModuleType], stand_in: Callable[[str], Callable]) -> Iterator[None]:
+    """Every op under the name that a mixer's module imported it by, replaced by `stand_in(name)`."""
     real = [(module, name, getattr(module, name)) for module in modules for name in OPS if hasattr(module, name)]
-    for module, name, op in real:
-        setattr(module, name, stand_in(name, op))
+    for module, name, _ in real:
+        setattr(module, name, stand_in(name))
     try:
         yield
     finally:
