@@ -28,7 +28,7 @@ def without_ops(work: Work) -> Work:
     """`work` with every op taken out while it runs. RuntimeError where no op is in it: then there is nothing to take out."""
     modules, called = mixer_modules(), []
 
-    def stand_in(name: str) -> Callable:
+    def stand_in(name: str, _: Callable) -> Callable:
         signature = inspect.signature(getattr(importlib.import_module(f"mingru.ops.{name}"), name))
 
         def taken_out(*positional: Tensor | None, **named: Tensor | None) -> Any:
@@ -80,11 +80,11 @@ def mixer_modules() -> list[ModuleType]:
 
 
 @contextmanager
-def replaced(modules: list[ModuleType], stand_in: Callable[[str], Callable]) -> Iterator[None]:
-    """Every op under the name that a mixer's module imported it by, replaced by `stand_in(name)`."""
+def replaced(modules: list[ModuleType], stand_in: Callable[[str, Callable], Callable]) -> Iterator[None]:
+    """Every op under the name that a mixer's module imported it by, replaced by `stand_in(name, op)`."""
     real = [(module, name, getattr(module, name)) for module in modules for name in OPS if hasattr(module, name)]
-    for module, name, _ in real:
-        setattr(module, name, stand_in(name))
+    for module, name, op in real:
+        setattr(module, name, stand_in(name, op))
     try:
         yield
     finally:
