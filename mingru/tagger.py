@@ -18,10 +18,13 @@ class SequenceTagger(L.LightningModule):
     `history` holds one `{step, accuracy | error, loss}` per validation; `diverged` becomes true, and training stops, at the first loss
     that is not finite. `tested` holds the scores of the last `trainer.test`, one per dataloader. `observe` is told of every training
     batch: its number, and its accuracy at the last scored position of each sequence, before the weights move.
+
+    A step is spelled out, since the trainer's own calls three more hooks of every callback, none of which is used here.
     """
 
     def __init__(self, stack: nn.Module, lr: float, regression: bool = False, observe: Callable[[int, float], None] | None = None) -> None:
         super().__init__()
+        self.automatic_optimization = False
         self.stack = stack
         self.lr = lr
         self.observe = observe
@@ -34,7 +37,7 @@ class SequenceTagger(L.LightningModule):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.stack.parameters(), lr=self.lr)
 
-    def training_step(self, batch: Any, batch_index: int) -> Tensor | None:
+    def training_step(self, batch: Any, batch_index: int) -> None:
         logits, _ = self.stack(batch.inputs, None, batch.delta_t)
         loss, count = loss_sum(logits, batch.targets)
         loss = loss / max(count, 1)
@@ -42,12 +45,15 @@ class SequenceTagger(L.LightningModule):
         # On a GPU every look at the loss waits for the device, so it is looked at less often.
         if (logging or loss.device.type == "cpu") and not torch.isfinite(loss):
             self.diverge()
-            return None
+            return
         if self.observe is not None:
             self.observe(self.global_step, last_accuracy(logits.detach(), batch.targets))
         if logging and self.logger is not None:
             self.logger.log_metrics({"train/loss": float(loss.detach())}, step=self.global_step + 1)
-        return loss
+        optimizer = self.optimizers()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
     def diverge(self) -> None:
         self.diverged = True
