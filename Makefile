@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-MARKS := slow or wandb or slurm or ray or browser or peers
+# One Slurm and one Ray for a machine; the other marked tests share nothing.
+ALONE := slurm or ray
+MARKED := (slow or wandb or browser or peers) and not ($(ALONE))
 
-.PHONY: help demo test test-all lint format report bench
+.PHONY: help demo test test-all test-marked lint format report bench
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,8 +24,11 @@ demo: $(READY)  ## a real sweep of about three minutes, and its report
 test: $(READY)  ## the tests that need no service, no network and no root
 	$(BIN)/python -m pytest
 
-test-all: test  ## then the marked tests, each of which installs what it needs
-	$(BIN)/python -m pytest -n 0 -m "$(MARKS)"
+test-all: test test-marked  ## those, then the marked tests
+
+test-marked: $(READY)  ## the marked tests, each of which installs what it needs
+	$(BIN)/python -m pytest -m "$(MARKED)"
+	$(BIN)/python -m pytest -n 0 -m "$(ALONE)"
 
 lint: $(READY)  ## style, and who may import whom
 	$(BIN)/ruff check .
