@@ -5,7 +5,7 @@ from typing import Any
 
 import lightning as L
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mingru.metrics import Scores, last_accuracy, loss_sum
 
