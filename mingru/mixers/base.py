@@ -73,12 +73,12 @@ class Mixer(nn.Module):
 
     def step(self, x_t: Tensor, state: Tensor | None = None, delta_t: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """One token of `forward`: (B, D) -> (B, D), with the same state; delta_t is (B,)."""
+        if self._token is not None and delta_t is None and self._fits_kernel(x_t, state):
+            return self._token(x_t, state)
         self._check_inputs(x_t, ("B",))
         state, kept = self._ready(state, len(x_t)), self._kept(x_t, delta_t)
         if kept is not None:
             state = state * kept.reshape(kept.shape + (1,) * (state.dim() - 2))
-        if self._token is not None and len(x_t) <= FEW and is_plain(x_t):
-            return self._token(x_t, state)
         y_t, last = self._mix_one(x_t, state)
         return y_t.to(x_t.dtype), last.clone()
 
@@ -124,6 +124,26 @@ class Mixer(nn.Module):
             raise ValueError(f"{self.name}: the decay channel wants delta_t, the time gap before each token; got none")
         return self.decay(read_gaps(self.name, delta_t, x, self.state_dtype))
 
+    def _fits_kernel(self, x_t: Tensor, state: Tensor | None) -> bool:
+        """Whether a token can go to its kernel. What cannot is checked one by one, which takes longer than the kernel."""
+        weight = self._weight
+        return (
+            is_plain(x_t)
+            and is_plain(state)
+            and weight.is_cpu
+            and weight.dtype == torch.float32
+            and self.decay is None
+            and x_t.dim() == 2
+            and 0 < x_t.size(0) <= FEW
+            and x_t.size(1) == self.d_input
+            and state.shape == (x_t.size(0), *self.state_shape)
+            and not torch.is_grad_enabled()
+            and not torch.is_autocast_enabled("cpu")
+            and not torch.compiler.is_compiling()
+            and not torch._C._are_functorch_transforms_active()
+            and not torch._C._len_torch_dispatch_stack()
+        )
+
     def _check_inputs(self, x: Tensor, axes: tuple[str, ...]) -> None:
         if x.dim() != len(axes) + 1 or x.shape[-1] != self.d_input or 0 in x.shape:
             wanted = ", ".join((*axes, str(self.d_input)))
@@ -151,18 +171,9 @@ def multiples_near(value: int, step: int) -> str:
     return f"{below} or {below + step}" if below > 0 else str(step)
 
 
-def is_plain(x: Tensor) -> bool:
-    """Numbers in a CPU's memory, of which nothing is recorded, traced, converted or transformed."""
-    return (
-        not torch.is_grad_enabled()
-        and type(x) is Tensor
-        and x.device.type == "cpu"
-        and x.dtype == torch.float32
-        and not torch.is_autocast_enabled("cpu")
-        and not torch.compiler.is_compiling()
-        and not torch._C._are_functorch_transforms_active()
-        and not torch._C._len_torch_dispatch_stack()
-    )
+def is_plain(x: Tensor | None) -> bool:
+    """float32 in a CPU's memory, and no stand-in for a tensor."""
+    return type(x) is Tensor and x.is_cpu and x.dtype == torch.float32
 
 
 def autocast_converts(x: Tensor, weight: Tensor) -> bool:

@@ -38,7 +38,11 @@ class Log(Mixer):
 
     def check_state(self, state: Tensor, batch: int) -> None:
         super().check_state(state, batch)
-        if values_can_be_read() and (smallest := state.min().item()) < 0:
+        if values_can_be_read():
+            self._check_sign(state)
+
+    def _check_sign(self, state: Tensor) -> None:
+        if (smallest := state.min().item()) < 0:
             raise ValueError(f"{self.name}: state must not be negative, got a minimum of {smallest:.3g}")
 
     def _start(self) -> Tensor:
@@ -56,6 +60,7 @@ class Log(Mixer):
     def _token(self, x_t: Tensor, state: State) -> tuple[Tensor, State]:
         from mingru.ops import one_token
 
+        self._check_sign(state)
         return one_token.log(self.projection, x_t, state)
 
     def _coefficients(self, x: Tensor, kept: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -38,7 +38,7 @@ def test_a_token_in_one_kernel_equals_the_token_in_torch(name, width, monkeypatc
     kernel = type(mixer)._token
     monkeypatch.setattr(type(mixer), "_token", lambda *arguments: calls.append(1) or kernel(*arguments))
     with torch.no_grad():
-        came = tokens(mixer, x, None)
+        came = tokens(mixer, x, mixer.init_state(base.FEW))
     wanted = tokens(mixer, x, None)
     assert len(calls) == len(x)
     for ours, theirs in zip(came, wanted, strict=True):
@@ -57,19 +57,26 @@ def test_not_a_number_stays_one():
 def test_weights_that_change_are_read_anew():
     mixer, x_t = Signed(8), torch.randn(1, 8)
     with torch.no_grad():
-        first, _ = mixer.step(x_t)
+        first, _ = mixer.step(x_t, mixer.init_state(1))
         mixer.projection.weight.zero_()
         mixer.projection.bias.zero_()
-        second, _ = mixer.step(x_t)
+        second, _ = mixer.step(x_t, mixer.init_state(1))
     assert first.abs().max() > 0
     assert second.abs().max() == 0
 
 
 def test_what_is_recorded_or_transformed_or_wide_goes_through_torch():
+    def outputs(mixer, x_t):
+        return mixer.step(x_t, mixer.init_state(2))[0]
+
     mixer, x_t = Signed(8), torch.randn(2, 8)
-    assert mixer.step(x_t)[0].requires_grad
+    assert outputs(mixer, x_t).requires_grad
     with torch.no_grad():
-        batch_of_seeds = torch.vmap(lambda one: mixer.step(one)[0])(x_t.expand(3, 2, 8))
-        torch.testing.assert_close(batch_of_seeds, mixer.step(x_t)[0].expand(3, 2, 8))
-        assert mixer.to("meta").step(x_t.to("meta"))[0].is_meta
-        assert Signed(8).double().step(x_t.double())[0].dtype == torch.float64
+        batch_of_seeds = torch.vmap(lambda one: outputs(mixer, one))(x_t.expand(3, 2, 8))
+        torch.testing.assert_close(batch_of_seeds, outputs(mixer, x_t).expand(3, 2, 8))
+        assert outputs(mixer.to("meta"), x_t.to("meta")).is_meta
+        assert outputs(Signed(8).double(), x_t.double()).dtype == torch.float64
+        with torch.autocast("cpu", torch.bfloat16):
+            assert outputs(Signed(8), x_t.bfloat16()).dtype == torch.bfloat16
+        with pytest.raises(ValueError, match="negative"):
+            Log(8).step(x_t, -torch.ones(2, 8))
