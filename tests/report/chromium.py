@@ -6,14 +6,18 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+from tests import packages
+
+if TYPE_CHECKING:
+    from selenium import webdriver
 
 PACKAGES = ("chromium", "chromium-driver")
 
 
 def install() -> None:
+    packages.install("selenium", "selenium>=4.25")
     if shutil.which("chromium") and shutil.which("chromedriver"):
         return
     subprocess.run(["apt-get", "update", "-qq"], check=True)
@@ -23,6 +27,9 @@ def install() -> None:
 @contextmanager
 def browser() -> Iterator[webdriver.Chrome]:
     install()
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)

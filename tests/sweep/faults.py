@@ -7,6 +7,7 @@ The environment is no part of a cell, so that the same runs can be had with and 
 
 import errno
 import json
+import logging
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ from mingru.mixers.signed import Signed
 VARIABLE = "FAULTS"
 # The training step at which a fault strikes.
 STEP = 3
+# What the log says from then on.
+UNDER_WAY = "under way"
 
 
 def strike(fault: str) -> None:
@@ -51,6 +54,8 @@ class Faulty(Signed):
         self.calls += self.training
         if self.fault == "nan":
             return y * float("nan"), last
+        if self.fault and self.training and self.calls == STEP:
+            logging.getLogger(__name__).warning(UNDER_WAY)
         if self.fault and self.training and (self.calls == STEP or self.fault.startswith("sleep")):
             strike(self.fault)
         return y, last

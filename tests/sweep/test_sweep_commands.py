@@ -9,8 +9,10 @@ import time
 import pytest
 
 from mingru.sweep import records
+from mingru.sweep.logfile import LOG
 from tests.packages import install
 from tests.sweep.command import FAULTY, HARM, PATIENCE, finish, results, start, summary, sweep, trouble, wait_for
+from tests.sweep.faults import UNDER_WAY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -90,8 +92,7 @@ def test_two_sweeps_at_once_share_the_runs(tmp_path):
 def test_a_sweep_that_is_told_to_stop_makes_checkpoints_and_goes_on_later(tmp_path, launcher, number):
     words = (*FAULTY, "-m", "seed=0-3", "steps=400", "evaluation.every=1000", f"hydra/launcher={launcher}")
     process = start(tmp_path, *words, harm=dict.fromkeys(range(4), "sleep 0.03"))
-    wait_for(lambda: count(tmp_path, records.STARTED) > 0)
-    time.sleep(1)
+    wait_for(lambda: any(UNDER_WAY in log.read_text() for log in tmp_path.rglob(LOG)))
     os.killpg(process.pid, number)
     code, output = finish(process)
     assert code == 128 + number
