@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from mingru.mixers.arguments import read_gaps
+from mingru.mixers.arguments import read_gaps, values_can_be_read
 from mingru.mixers.decay import time_decay
 from mingru.types import Inputs, Outputs, State
 
@@ -139,8 +139,7 @@ class Mixer(nn.Module):
             and state.shape == (x_t.size(0), *self.state_shape)
             and not torch.is_grad_enabled()
             and not torch.is_autocast_enabled("cpu")
-            and not torch.compiler.is_compiling()
-            and not torch._C._are_functorch_transforms_active()
+            and values_can_be_read()
             and not torch._C._len_torch_dispatch_stack()
         )
 

@@ -54,8 +54,9 @@ class Faulty(Signed):
         self.calls += self.training
         if self.fault == "nan":
             return y * float("nan"), last
-        if self.fault and self.training and self.calls == STEP:
-            logging.getLogger(__name__).warning(UNDER_WAY)
-        if self.fault and self.training and (self.calls == STEP or self.fault.startswith("sleep")):
-            strike(self.fault)
+        if self.fault and self.training:
+            if self.calls == STEP:
+                logging.getLogger(__name__).warning(UNDER_WAY)
+            if self.calls == STEP or self.fault.startswith("sleep"):
+                strike(self.fault)
         return y, last
