@@ -17,7 +17,7 @@ from mingru.sweep.display import Display, display
 from mingru.sweep.ledger import NOT_STARTED, Ledger
 from mingru.sweep.outcome import Outcome, outcome
 from mingru.sweep.patience import Lost
-from mingru.sweep.pool import STOPPED, Event, Pool, Worker
+from mingru.sweep.pool import Event, Pool, Worker, was_asked_to
 from mingru.sweep.request import Request, Requests
 
 # Seconds between two looks at the signals, at the locks of other sweeps and at the clock.
@@ -150,7 +150,7 @@ class Local:
         elif event.what == "done":
             self.end(event.job, event.value or "", raised=event.value is not None)
         elif event.what == "died" and event.job is not None:
-            with_the_sweep = interruption.asked() is not None and event.value.startswith(STOPPED)
+            with_the_sweep = interruption.asked() is not None and was_asked_to(event.value)
             self.end(event.job, "stopped with the sweep" if with_the_sweep else event.value)
         elif event.what == "unstarted":
             self.waiting.appendleft(event.job)

@@ -120,6 +120,14 @@ class Pool:
         self.workers.clear()
 
 
+def was_asked_to(cause: str) -> bool:
+    """Whether a worker that died of this was only told to stop: it did, or the signal met it where nothing waits for one.
+
+    A group's signal and `ask_to_stop` reach a worker twice, so the second may come when its run has written its checkpoint and is gone.
+    """
+    return cause.startswith(STOPPED) or cause == cause_of_death(-signal.SIGTERM)
+
+
 def cause_of_death(code: int | None) -> str:
     """What an exit code says: negative for a signal, and 128 + the signal for a run that was asked to stop and did."""
     if code is None:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mingru.settings import PROJECT
-from mingru.sweep.pool import Pool
+from mingru.sweep.pool import Pool, cause_of_death, was_asked_to
 
 
 def work(job):
@@ -71,6 +71,14 @@ def test_a_worker_that_dies_between_two_jobs_costs_nothing(pool):
     run(pool, ["work"])
     os.kill(pool.idle()[0].process.pid, signal.SIGKILL)
     assert [what for what, _ in run(pool, ["work"] * 3)] == ["done"] * 3
+
+
+@pytest.mark.parametrize(
+    ("code", "asked"), [(128 + signal.SIGTERM, True), (128 + signal.SIGINT, True), (-signal.SIGTERM, True), (-9, False), (1, False)]
+)
+def test_a_worker_was_asked_to_stop_if_it_did_so_or_met_the_signal_at_its_end(code, asked):
+    """A process group's signal and the pool's own reach a worker twice: the second may find nobody who waits for it."""
+    assert was_asked_to(cause_of_death(code)) == asked
 
 
 def test_asking_to_stop_ends_the_idle(pool):
