@@ -23,6 +23,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from mingru import settings, training
+from mingru.schedules import Schedule
 from mingru.stack import Stack
 from mingru.sweep import records, request
 from mingru.sweep.settle import settle
@@ -73,6 +74,7 @@ def check(cfg: DictConfig, conf: Path) -> None:
     """ValueError for a config that could not train: everything is built, the stack on the meta device, and nothing is run."""
     config, task = resolve(cfg, conf)
     data_module(config, task)
+    build_schedule(config)
     with torch.device("meta"):
         assemble(config, task)
 
@@ -102,12 +104,18 @@ def build_curriculum(config: dict[str, Any], task: Task) -> Curriculum | None:
     return None if node is None else settings.build({**node, "_partial_": True})(run)
 
 
+def build_schedule(config: dict[str, Any]) -> Schedule | None:
+    node = config["schedule"]
+    return None if node is None else settings.build({**node, "_partial_": True})(config["steps"])
+
+
 def measure(config: dict[str, Any], task: Task, directory: Path, checkpoint: Path | None, wandb_run: Any) -> dict[str, Any]:
     """Seed, build, fit and test."""
     L.seed_everything(config["seed"], workers=True, verbose=False)
     data, evaluation = data_module(config, task), config["evaluation"]
     regression = task.metric.name == "mse"
-    tagger = SequenceTagger(assemble(config, task), config["lr"], regression, getattr(data.curriculum, "observe", None))
+    observe = getattr(data.curriculum, "observe", None)
+    tagger = SequenceTagger(assemble(config, task), config["lr"], regression, observe, build_schedule(config), config["clip"])
     if config["compile"]:
         training.compile_stack(tagger.stack)
     protocol = training.Protocol(config["steps"], config["device"], evaluation, task.metric.higher_is_better)

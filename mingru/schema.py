@@ -39,7 +39,7 @@ LOGGERS = {"none": NoLogger, "wandb": Wandb}
 
 
 class Config(Strict):
-    """The top level of a config. Tasks, mixers and curricula are checked against the signature of what they name.
+    """The top level of a config. Tasks, mixers, curricula and schedules are checked against the signature of what they name.
 
     `files` is filled in by mingru/sweep/request.py. What has a default here is absent from older records.
     """
@@ -58,6 +58,8 @@ class Config(Strict):
     lr: PositiveFloat
     train_sequences: PositiveInt | None = None
     curriculum: dict[str, Any] | None = None
+    schedule: dict[str, Any] | None = None
+    clip: PositiveFloat | None = None
     compile: bool
     time: Literal["feature", "decay", "both"] | None = None
     evaluation: dict[str, Any]

@@ -19,8 +19,8 @@ from mingru.schema import check_types, explain, nearest
 PROJECT = Path(__file__).resolve().parent.parent
 CONF = PROJECT / "conf"
 HYDRA_KEYS = {"_target_", "_partial_"}
-# What a class gets from whoever builds it, and a config does not set: a mixer its widths, a curriculum its run.
-SUPPLIED = {"self", "d_model", "d_input", "run"}
+# What a class gets from whoever builds it, and a config does not set: a mixer its widths, a curriculum its run, a schedule its steps.
+SUPPLIED = {"self", "d_model", "d_input", "run", "total"}
 
 
 def project_path(path: str | Path) -> str:
@@ -121,11 +121,11 @@ def stack_item(item: str | dict[str, Any], conf: Path) -> dict[str, Any]:
     return layer({**known, **item}, f"stack.{item['mixer']}")
 
 
-def curriculum(node: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A curriculum with every setting, or None: every batch at the training length."""
+def recipe(node: dict[str, Any] | None, where: str) -> dict[str, Any] | None:
+    """A curriculum or a schedule with every setting, or None: neither the length nor the rate changes."""
     if node is not None and "_target_" not in node:
-        raise ValueError("curriculum: has no _target_, the class of the curriculum")
-    return node and nested(node, "curriculum")
+        raise ValueError(f"{where}: has no _target_, the class of the {where}")
+    return node and nested(node, where)
 
 
 def is_resolved(stack: list[Any]) -> bool:
@@ -153,7 +153,9 @@ def resolve(composed: DictConfig | dict[str, Any], conf: Path = CONF) -> dict[st
     settings = {k: v for k, v in task.items() if k not in HYDRA_KEYS | {"extractor"}}
     config["task"] = {"_target_": task["_target_"], **bind(task["_target_"], {"name": layer_name(task), **settings}, "task")}
     config.setdefault("train_sequences", None)
-    config["curriculum"] = curriculum(config.get("curriculum"))
+    config.setdefault("clip", None)
+    for where in ("curriculum", "schedule"):
+        config[where] = recipe(config.get(where), where)
     evaluation = config["evaluation"] = {"every_length": None, **config["evaluation"]}
     evaluation["select_length"] = evaluation["select_length"] or 2 * config["length"]
     evaluation["lengths"] = sorted(set(evaluation["lengths"] or (n * config["length"] for n in (1, 4, 8, 16))))

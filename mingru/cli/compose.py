@@ -22,7 +22,7 @@ from mingru.cli.refusal import Refusal, explain
 
 VERSION_BASE = "1.3"
 # Groups whose choice is one name: Hydra would merge the files of a list.
-ONE_NAME = ("task", "mixer", "curriculum")
+ONE_NAME = ("task", "mixer", "curriculum", "schedule")
 
 
 class Composer:

@@ -50,6 +50,16 @@ class Rotation(Mixer):
             order = torch.tensor([self.snap[block % len(self.snap)] for block in range(n_blocks)])
             self.register_buffer("order", order, persistent=False)
 
+    @property
+    def has_margin(self) -> bool:
+        return self.snap is not None
+
+    def margin(self, x: Inputs) -> Tensor:
+        """The largest distance of an angle, before it is snapped, from the turn that it is snapped to, in radians."""
+        angle = dict(zip(self.projection.widths, self.projection(x), strict=True))["angle"]
+        step = 2 * math.pi / self.order.to(angle.dtype)
+        return (angle - torch.round(angle / step) * step).abs().amax()
+
     def _start(self) -> Tensor:
         return self.h0
 

@@ -144,8 +144,10 @@ def fit_rule(protocol: Mapping[str, Any], measure: str) -> str:
 def protocol_text(protocol: Mapping[str, Any]) -> str:
     """Every setting outside task, stack and length, those that people ask for first."""
     settings = cells.flat(dict(protocol))
-    curriculum = as_dict(protocol.get("curriculum")).get("_target_")
-    if curriculum is not None:
-        settings["curriculum"] = str(curriculum).rpartition(".")[2]
-    first = [key for key in ("steps", "batch_size", "lr", "train_sequences", "curriculum") if key in settings]
+    for recipe in ("curriculum", "schedule"):
+        target = as_dict(protocol.get(recipe)).get("_target_")
+        if target is not None:
+            settings[recipe] = str(target).rpartition(".")[2]
+    asked = ("steps", "batch_size", "lr", "schedule", "clip", "train_sequences", "curriculum")
+    first = [key for key in asked if key in settings]
     return ", ".join(f"{key} {cells.spelled(settings[key])}" for key in [*first, *(key for key in settings if key not in first)])

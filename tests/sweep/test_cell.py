@@ -38,6 +38,7 @@ def test_an_outside_key_keeps_the_cell(base, override):
         "mlp_expansion=0", "length=32", "steps=800", "batch_size=64", "lr=0.001", "evaluation.every=50", "evaluation.select_length=96",
         "evaluation.lengths=[64]", "evaluation.bar=0.98", "evaluation.select_sequences=128", "evaluation.sequences=256", "task.bar=0.5",
         "compile=true", "train_sequences=1000", "curriculum=linear", "curriculum=uniform", "curriculum=doubling",
+        "schedule=hold_then_linear", "schedule=cosine", "clip=1.0",
         "evaluation.every_length=64",
         "stack=[{mixer: signed, coupled: true}, givens]",
     ],
@@ -48,7 +49,7 @@ def test_an_inside_key_makes_another_cell(base, override):
 
 def test_every_top_level_key_is_inside_or_outside_on_purpose(base):
     inside = set(base) - OUTSIDE
-    protocol = {"length", "steps", "batch_size", "lr", "train_sequences", "curriculum", "evaluation", "compile"}
+    protocol = {"length", "steps", "batch_size", "lr", "train_sequences", "curriculum", "schedule", "clip", "evaluation", "compile"}
     assert inside == {"task", "stack", "d_model", "mlp_expansion", "time"} | protocol
 
 
@@ -75,7 +76,7 @@ def test_an_option_added_later_reads_as_its_off_value(base):
 
 def test_a_record_from_before_an_option_is_the_cell_in_which_it_is_off(base):
     older = copy.deepcopy(base)
-    del older["train_sequences"], older["curriculum"], older["evaluation"]["every_length"]
+    del older["train_sequences"], older["curriculum"], older["schedule"], older["clip"], older["evaluation"]["every_length"]
     assert cell_hash(older) == cell_hash(base)
     assert train.resolve(older)[0] == base
 
