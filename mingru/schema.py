@@ -64,6 +64,7 @@ class Config(Strict):
     time: Literal["feature", "decay", "both"] | None = None
     evaluation: dict[str, Any]
     outputs: str
+    published: str | None = None
     device: Literal["auto", "cpu", "cuda"]
     threads: PositiveInt
     rerun: Literal["failed", "stale", "all"] | None

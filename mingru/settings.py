@@ -153,7 +153,8 @@ def resolve(composed: DictConfig | dict[str, Any], conf: Path = CONF) -> dict[st
     settings = {k: v for k, v in task.items() if k not in HYDRA_KEYS | {"extractor"}}
     config["task"] = {"_target_": task["_target_"], **bind(task["_target_"], {"name": layer_name(task), **settings}, "task")}
     config.setdefault("train_sequences", None)
-    config.setdefault("clip", None)
+    for key in ("clip", "published"):
+        config.setdefault(key, None)
     for where in ("curriculum", "schedule"):
         config[where] = recipe(config.get(where), where)
     evaluation = config["evaluation"] = {"every_length": None, **config["evaluation"]}

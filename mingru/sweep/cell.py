@@ -13,7 +13,7 @@ from typing import Any
 # Where, how and how often, not what. The device is a stratum of the report. `stack` holds every layer, so `mixer`, `extractor`
 # and `depth`, which only name them, are outside as well.
 OUTSIDE = frozenset(
-    "seed outputs device logger threads workers display rerun fail_fast stop experiment hydra mixer extractor depth".split()
+    "seed outputs published device logger threads workers display rerun fail_fast stop experiment hydra mixer extractor depth".split()
 )
 
 

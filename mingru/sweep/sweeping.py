@@ -13,7 +13,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from hydra.errors import CompactHydraException
 from hydra.plugins.launcher import Launcher
 
-from mingru.sweep import interruption, records
+from mingru.sweep import interruption, published, records
 from mingru.sweep.ledger import Ledger, table
 from mingru.sweep.logfile import LOG
 from mingru.sweep.outcome import outcome
@@ -29,6 +29,10 @@ def sweep(sweeper: BasicSweeper, arguments: Sequence[str]) -> None:
     CompactHydraException where `stop=significant` has nothing to compare.
     """
     ledger = Ledger(requested(sweeper, arguments))
+    try:
+        published.restore(ledger.requests)
+    except ValueError as error:
+        raise CompactHydraException(str(error)) from None
     if sweeper.config.stop:
         try:
             ledger.stop_when_significant()

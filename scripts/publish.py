@@ -1,0 +1,34 @@
+"""Append the finished records under a folder to one file that can be committed: python scripts/publish.py --help"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(PROJECT))
+
+from mingru.sweep import published, records
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Append finished runs to FILE; a sweep with published=FILE counts them as finished.")
+    parser.add_argument("file", type=Path, metavar="FILE", help="JSON lines, such as docs/data/exactness.jsonl")
+    parser.add_argument("--outputs", type=Path, default=PROJECT / "outputs", metavar="DIR", help="where the runs are (default: outputs)")
+    options = parser.parse_args(argv)
+    if not options.outputs.is_dir():
+        print(f"publish.py: {options.outputs}: no such folder", file=sys.stderr)
+        return 1
+    found = filter(None, map(records.read_json, sorted(options.outputs.rglob(records.RESULT))))
+    try:
+        new = published.append(options.file, found)
+        print(f"{options.file}: {new} new, {len(published.read(options.file))} in all")
+    except (ValueError, OSError) as error:
+        print(f"publish.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
