@@ -30,6 +30,8 @@ from torch import Tensor
 ELEMENTS_PER_THREAD = 32_768
 
 jit = functools.partial(numba.njit, nogil=True, error_model="numpy")
+# A part of one kernel: what it takes and returns stays in registers.
+inlined = jit(forceinline=True)
 
 
 @intrinsic
