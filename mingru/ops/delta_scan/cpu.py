@@ -7,11 +7,14 @@ recomputing the states inside each. README.md derives it.
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, inlined, jit, place
+from mingru.ops.cpu.kernel import Kernel, after, element, fetch_to_read, fetch_to_write, inlined, jit, place
 from mingru.ops.cpu.lanes import load, spread, store, total, zeros
 from mingru.ops.cpu.rows import add_outer, load_rows, overlap, product, scaled, store_rows, totals, totals_of_difference
 from mingru.ops.delta_scan import CHUNK
 from mingru.ops.layout import packed
+
+# So many tokens before it is their turn, memory is fetched.
+AHEAD = 12
 
 
 @jit
@@ -101,8 +104,12 @@ def scan(first, last, sizes, like, scratch, pattern, height, query, key, value, 
                 if t % CHUNK == 0:
                     _put_matrix(h, _token(kept, b, t // CHUNK, entry, like), columns, count, pattern, rows, spare)
                 h = _decayed(h, _token(decay, b, t, head * decay[3], like)[0], zero)
+                fetch_to_read(_token(query, b, t + AHEAD, head * rows, like))
+                fetch_to_write(_token(outputs, b, t + AHEAD, head * columns + column, like))
                 for j in range(micro_steps):
                     at = j * heads + head
+                    fetch_to_read(_token(key, b, t + AHEAD, at * rows, like))
+                    fetch_to_read(_token(value, b, t + AHEAD, at * columns + column, like))
                     k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
                     v = _some(_token(value, b, t, at * columns + column, like), count, pattern, zero, spare)
                     error = v - product(k, h)
@@ -115,14 +122,20 @@ def scan(first, last, sizes, like, scratch, pattern, height, query, key, value, 
 
 
 @jit
-def _replay(place, span, sizes, pattern, height, kept, key, value, strength, decay, spare, errors, states, like):
+def _replay(place, span, sizes, pattern, height, kept, inputs, results, spare, errors, states, like):
     """The state before every micro-step of a span of tokens, the one after it, and the errors."""
     (b, head, column), (_, heads, micro_steps, rows, columns) = place, sizes
+    (grad_outputs, query, key, value, strength, decay), (grad_query, grad_key, grad_value, _, _) = inputs, results
     lanes, zero, count = len(pattern), zeros(like, pattern), min(len(pattern), columns - column)
     entry, slot = head * rows * columns + column, 0
     h = _matrix(_token(kept, b, span[0] // CHUNK, entry, like), columns, count, pattern, height, rows, zero, spare)
     for t in range(*span):
+        fetch_to_read(_token(query, b, t, head * rows, like))
+        fetch_to_read(_token(grad_outputs, b, t, head * columns + column, like))
+        fetch_to_write(_token(grad_query, b, t, head * rows, like))
         for j in range(micro_steps):
+            fetch_to_write(_token(grad_key, b, t, (j * heads + head) * rows, like))
+            fetch_to_write(_token(grad_value, b, t, (j * heads + head) * columns + column, like))
             store_rows(after(states, slot * rows * lanes), lanes, h)
             if j == 0:
                 h = _decayed(h, _token(decay, b, t, head * decay[3], like)[0], zero)
@@ -140,7 +153,7 @@ def _replay(place, span, sizes, pattern, height, kept, key, value, strength, dec
 def _token_back(grad, place, t, slot, sizes, pattern, height, inputs, results, spare, errors, states, like):
     """From the gradient of the state after a token to that of the state before it, which lies in a slot."""
     (b, head, column), (_, heads, micro_steps, rows, columns) = place, sizes
-    (grad_outputs, query, key, strength, decay), (grad_query, grad_key, grad_value, grad_strength, grad_decay) = inputs, results
+    (grad_outputs, query, key, _, strength, decay), (grad_query, grad_key, grad_value, grad_strength, grad_decay) = inputs, results
     lanes, zero, one, count = len(pattern), zeros(like, pattern), type(like)(1), min(len(pattern), columns - column)
     g = _some(_token(grad_outputs, b, t, head * columns + column, like), count, pattern, zero, spare)
     h = load_rows(after(states, (slot + micro_steps) * rows * lanes), lanes, zero, height)
@@ -170,7 +183,7 @@ def _backward(
     steps, heads, micro_steps, rows, columns = sizes
     lanes, zero, spare = len(pattern), zeros(like, pattern), element(scratch, 0, like)
     errors, states = after(spare, rows * lanes), after(spare, (rows + CHUNK * micro_steps) * lanes)
-    inputs, results = (grad_outputs, query, key, strength, decay), (grad_query, grad_key, grad_value, grad_strength, grad_decay)
+    inputs, results = (grad_outputs, query, key, value, strength, decay), (grad_query, grad_key, grad_value, grad_strength, grad_decay)
     for unit in range(first, last):
         b, head = unit // heads, unit % heads
         for column in range(0, columns, lanes):
@@ -178,7 +191,7 @@ def _backward(
             grad = _matrix(_token(grad_final, b, 0, entry, like), columns, count, pattern, height, rows, zero, spare)
             for chunk in range((steps - 1) // CHUNK, -1, -1):
                 span = chunk * CHUNK, min(steps, chunk * CHUNK + CHUNK)
-                _replay(place, span, sizes, pattern, height, kept, key, value, strength, decay, spare, errors, states, like)
+                _replay(place, span, sizes, pattern, height, kept, inputs, results, spare, errors, states, like)
                 for t in range(span[1] - 1, span[0] - 1, -1):
                     slot = (t - span[0]) * micro_steps
                     grad = _token_back(grad, place, t, slot, sizes, pattern, height, inputs, results, spare, errors, states, like)
