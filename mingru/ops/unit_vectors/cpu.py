@@ -1,0 +1,69 @@
+"""One pass over all vectors, each of them one value. README.md has the gradient."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from mingru.ops.cpu.kernel import Kernel, element, inlined, place
+from mingru.ops.cpu.lanes import load, minus, spread, store, total, zeros
+from mingru.ops.layout import packed
+from mingru.ops.unit_vectors.reference import SHORTEST
+
+
+@inlined
+def _length(vector):
+    return math.sqrt(total(vector * vector))
+
+
+def _forward(first, last, sizes, like, scratch, pattern, vectors, results):
+    (steps, count), zero, shortest = sizes, zeros(like, pattern), type(like)(SHORTEST)
+    for b in range(first, last):
+        for t in range(steps):
+            source = element(vectors[0], b * vectors[1] + t * vectors[2], like)
+            target = element(results[0], b * results[1] + t * results[2], like)
+            for n in range(count):
+                x = load(source, n * len(pattern), zero)
+                length = _length(x)
+                # Not max(), which would lose NaN.
+                inverse = type(like)(1) / (shortest if length < shortest else length)
+                store(target, n * len(pattern), x * spread(inverse, zero))
+
+
+def _backward(first, last, sizes, like, scratch, pattern, grads, vectors, results):
+    (steps, count), zero, shortest = sizes, zeros(like, pattern), type(like)(SHORTEST)
+    for b in range(first, last):
+        for t in range(steps):
+            source = element(vectors[0], b * vectors[1] + t * vectors[2], like)
+            given = element(grads[0], b * grads[1] + t * grads[2], like)
+            target = element(results[0], b * results[1] + t * results[2], like)
+            for n in range(count):
+                x, g = load(source, n * len(pattern), zero), load(given, n * len(pattern), zero)
+                length = _length(x)
+                if length < shortest:
+                    g = g * spread(type(like)(1) / shortest, zero)
+                else:
+                    inverse = spread(type(like)(1) / length, zero)
+                    unit = x * inverse
+                    g = minus(g, unit, spread(total(unit * g), zero)) * inverse
+                store(target, n * len(pattern), g)
+
+
+_forward_kernel, _backward_kernel = Kernel(_forward), Kernel(_backward)
+
+
+def forward(vectors: Tensor) -> Tensor:
+    return _map(_forward_kernel, vectors)
+
+
+def backward(grad: Tensor, vectors: Tensor) -> Tensor:
+    return _map(_backward_kernel, grad, vectors)
+
+
+def _map(kernel: Kernel, *tensors: Tensor) -> Tensor:
+    tensors = [packed(x, 2) for x in tensors]
+    batch, steps, count, size = tensors[0].shape
+    result = torch.empty((batch, steps, count, size), dtype=tensors[0].dtype)
+    places = [place(x, 2) for x in (*tensors, result)]
+    kernel((batch, result.numel()), result.dtype, (steps, count), 0, (0,) * size, *places)
+    return result
