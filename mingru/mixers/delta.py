@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from mingru.mixers.base import Mixer, require_positive
 from mingru.mixers.projection import Projection
 from mingru.ops.delta_scan import delta_scan
+from mingru.ops.unit_vectors import unit_vectors
 from mingru.types import Inputs, Outputs, State
 
 
@@ -58,7 +58,7 @@ class Delta(Mixer):
         n_heads, d_k, d_v = self.state_shape
         outputs, state = delta_scan(
             query.unflatten(-1, (n_heads, d_k)),
-            F.normalize(key.unflatten(-1, (self.n_householder, n_heads, d_k)), dim=-1),
+            unit_vectors(key.unflatten(-1, (-1, d_k))).unflatten(2, (self.n_householder, n_heads)),
             value.unflatten(-1, (self.n_householder, n_heads, d_v)),
             2 * torch.sigmoid(strength.unflatten(-1, (self.n_householder, n_heads))),
             state,

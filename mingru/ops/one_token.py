@@ -128,7 +128,7 @@ def _givens(first, last, sizes, like, scratch, lanes, planes, projection, tensor
         _copy(element(new, b * width, like), width, element(y, b * width, like))
 
 
-def _delta(first, last, sizes, like, scratch, lanes, columns_at_once, projection, output, tensors):
+def _delta(first, last, sizes, like, scratch, lanes, columns_at_once, rows_at_once, projection, output, tensors):
     (item, width, heads, micro_steps, rows, columns), (x, state, y, new) = sizes, tensors
     keys, number = heads * micro_steps, type(like)
     key = heads * rows
@@ -151,7 +151,7 @@ def _delta(first, last, sizes, like, scratch, lanes, columns_at_once, projection
         states = _at(state, b * heads * rows * columns, item), _at(scratch, one, item)
         results = _at(scratch, result, item), _at(new, b * heads * rows * columns, item), _at(scratch, kept, item)
         shape = 1, heads, micro_steps, rows, columns
-        _correct(0, heads, shape, like, scratch + free * item, columns_at_once, *inputs, *states, *results)
+        _correct(0, heads, shape, like, scratch + free * item, columns_at_once, rows_at_once, *inputs, *states, *results)
         _affine(element(scratch, result, like), output, width, heads * columns, element(y, b * width, like), lanes, like)
 
 
@@ -198,8 +198,8 @@ def givens(projection: nn.Module, x: Tensor, state: Tensor, rounds: int) -> tupl
 
 def delta(projection: nn.Module, output: nn.Module, x: Tensor, state: Tensor, micro_steps: int) -> tuple[Tensor, Tensor]:
     width, (heads, rows, columns) = x.shape[-1], state.shape[1:]
-    pattern, padded = delta_cpu.columns_at_once(columns)
+    pattern = delta_cpu.columns_at_once(columns)
     projected = heads * (rows + micro_steps * (rows + columns + 1))
-    scratch = projected + 1 + heads * columns * (1 + rows) + (rows + 2) * padded
+    scratch = projected + 1 + heads * columns * (1 + rows) + rows * len(pattern)
     sizes = width, heads, micro_steps, rows, columns
-    return _call(_delta_kernel, x, state, sizes, scratch, pattern, _linear(projection), _linear(output))
+    return _call(_delta_kernel, x, state, sizes, scratch, pattern, (0,) * rows, _linear(projection), _linear(output))

@@ -22,7 +22,9 @@ import numba
 import numpy as np
 import torch
 from filelock import FileLock
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from torch import Tensor
 
@@ -30,6 +32,8 @@ from torch import Tensor
 ELEMENTS_PER_THREAD = 32_768
 
 jit = functools.partial(numba.njit, nogil=True, error_model="numpy")
+# A part of one kernel: what it takes and returns stays in registers.
+inlined = jit(forceinline=True)
 
 
 @intrinsic
@@ -51,6 +55,26 @@ def after(context, pointer, offset):
         return builder.gep(values[0], [values[1]])
 
     return pointer(pointer, offset), generate
+
+
+def _fetching(write: bool) -> Callable:
+    @intrinsic
+    def fetch(context, pointer):
+        def generate(target, builder, signature, values):
+            number = ir.IntType(32)
+            byte = builder.bitcast(values[0], ir.IntType(8).as_pointer())
+            kind = ir.FunctionType(ir.VoidType(), [byte.type, number, number, number])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            builder.call(function, (byte, number(int(write)), number(3), number(1)))
+            return target.get_dummy_value()
+
+        return types.void(pointer), generate
+
+    return fetch
+
+
+# Bring memory to the first cache that is soon read, or written: a write that has to wait for memory holds up all behind it.
+fetch_to_read, fetch_to_write = _fetching(write=False), _fetching(write=True)
 
 
 def place(tensor: Tensor, leading: int) -> tuple[int, ...]:

@@ -28,9 +28,22 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, ir.VectorType(manager[lanes.dtype].get_value_type(), lanes.width))
 
 
-def _indices(chosen: Iterable[int]) -> ir.Constant:
+def indices(chosen: Iterable[int]) -> ir.Constant:
     chosen = list(chosen)
     return ir.Constant(ir.VectorType(INDEX, len(chosen)), chosen)
+
+
+def repeat(builder: ir.IRBuilder, number: ir.Value, kind: ir.VectorType) -> ir.Value:
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, INDEX(0))
+    return builder.shuffle_vector(first, first, indices([0] * kind.count))
+
+
+def fuse(builder: ir.IRBuilder, addend: ir.Value, factor: ir.Value, other: ir.Value) -> ir.Value:
+    """addend + factor * other, with one rounding where the processor can."""
+    kind = ir.FunctionType(addend.type, [addend.type] * 3)
+    width = {ir.FloatType(): 32, ir.DoubleType(): 64}[addend.type.element]
+    name = f"llvm.fmuladd.v{addend.type.count}f{width}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), (factor, other, addend))
 
 
 @intrinsic
@@ -71,8 +84,7 @@ def spread(context, number, kind):
     """The same number everywhere."""
 
     def generate(target, builder, signature, values):
-        first = builder.insert_element(values[1], values[0], INDEX(0))
-        return builder.shuffle_vector(first, first, _indices([0] * kind.width))
+        return repeat(builder, values[0], values[1].type)
 
     return kind(number, kind), generate
 
@@ -85,7 +97,7 @@ def total(context, lanes):
         vector, width = values[0], lanes.width
         while width % 2 == 0:
             width //= 2
-            halves = (_indices(range(width)), _indices(range(width, 2 * width)))
+            halves = (indices(range(width)), indices(range(width, 2 * width)))
             vector = builder.fadd(*(builder.shuffle_vector(vector, vector, half) for half in halves))
         result = builder.extract_element(vector, INDEX(0))
         for i in range(1, width):
@@ -100,10 +112,7 @@ def _fused(negative: bool) -> Callable:
     def combine(context, base, left, right):
         def generate(target, builder, signature, values):
             addend, factor, other = values
-            factor = builder.fneg(factor) if negative else factor
-            kind = ir.FunctionType(addend.type, [addend.type] * 3)
-            name = f"llvm.fmuladd.v{base.width}f{base.dtype.bitwidth}"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), (factor, other, addend))
+            return fuse(builder, addend, builder.fneg(factor) if negative else factor, other)
 
         return base(base, left, right), generate
 
@@ -118,7 +127,7 @@ def _shuffle(choose: Callable[[int], Iterable[int]]) -> Callable:
     @intrinsic
     def shuffle(context, first, second):
         def generate(target, builder, signature, values):
-            return builder.shuffle_vector(*values, _indices(choose(first.width)))
+            return builder.shuffle_vector(*values, indices(choose(first.width)))
 
         return first(first, second), generate
 

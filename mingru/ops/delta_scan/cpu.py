@@ -1,112 +1,84 @@
-"""One pass over t per head, a group of columns of its state at a time, with the state in the first cache.
+"""One pass over t per head, a group of columns of its state at a time, with the state in registers.
 
-A state lies in scratch memory with its V columns padded to whole groups. The forward pass leaves the state before every
-CHUNK-th token behind; the backward pass goes back over these chunks, first recomputing the states inside each.
-README.md derives it.
+The forward pass leaves the state before every CHUNK-th token behind; the backward pass goes back over these chunks, first
+recomputing the states inside each. README.md derives it.
 """
 
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, place
-from mingru.ops.cpu.lanes import load, minus, plus, spread, store, total, zeros
+from mingru.ops.cpu.kernel import Kernel, after, element, fetch_to_read, fetch_to_write, inlined, jit, place
+from mingru.ops.cpu.lanes import load, spread, store, total, zeros
+from mingru.ops.cpu.rows import add_outer, load_rows, overlap, product, scaled, store_rows, totals, totals_of_difference
 from mingru.ops.delta_scan import CHUNK
 from mingru.ops.layout import packed
 
-
-@jit
-def _pad(source, size, width, target):
-    """Copy `size` numbers and fill up to `width` with zeros."""
-    for i in range(size):
-        target[i] = source[i]
-    for i in range(size, width):
-        target[i] = 0
-
-
-@jit
-def _whole(source, size, width, spare):
-    """A row that fills whole groups of columns: the source if it does so, else a padded copy."""
-    if size == width:
-        return source
-    _pad(source, size, width, spare)
-    return spare
+# So many tokens before it is their turn, memory is fetched.
+AHEAD = 12
 
 
 @jit
 def _copy(source, source_width, size, rows, target, target_width):
-    """Copy `size` columns of each row, padding what is left of a row of the target."""
+    """Copy `size` columns of each row."""
     for i in range(rows):
-        _pad(after(source, i * source_width), size, max(size, target_width), after(target, i * target_width))
+        for c in range(size):
+            target[i * target_width + c] = source[i * source_width + c]
 
 
-@jit
-def _product(vector, state, shape, column, zero):
-    """vector^T state for a group of columns, summed over rows in two strands."""
-    rows, width, _ = shape
-    even, odd = spread(vector[0], zero) * load(state, column, zero), zero
-    for i in range(1, rows - 1, 2):
-        odd = plus(odd, spread(vector[i], zero), load(state, i * width + column, zero))
-        even = plus(even, spread(vector[i + 1], zero), load(state, (i + 1) * width + column, zero))
-    if rows % 2 == 0:
-        odd = plus(odd, spread(vector[rows - 1], zero), load(state, (rows - 1) * width + column, zero))
-    return even + odd
+@inlined
+def _some(source, count, pattern, zero, spare):
+    """Lanes from `count` numbers, filled up with zeros."""
+    if count == len(pattern):
+        return load(source, 0, zero)
+    store(spare, 0, zero)
+    _copy(source, 0, count, 1, spare, 0)
+    return load(spare, 0, zero)
 
 
-@jit
-def _micro_step(state, shape, scale, key, value, strength, error, result, zero):
-    """result = scale * state + strength key error^T, where error = value - (scale * state)^T key."""
-    rows, width, lanes = shape
-    scales = spread(scale, zero)
-    for column in range(0, width, lanes):
-        wrong = minus(load(value, column, zero), scales, _product(key, state, shape, column, zero))
-        store(error, column, wrong)
-        for i in range(rows):
-            kept = scales * load(state, i * width + column, zero)
-            store(result, i * width + column, plus(kept, spread(strength * key[i], zero), wrong))
+@inlined
+def _put_some(lanes, target, count, pattern, spare):
+    if count == len(pattern):
+        store(target, 0, lanes)
+    else:
+        store(spare, 0, lanes)
+        _copy(spare, 0, count, 1, target, 0)
 
 
-@jit
-def _micro_step_back(state, shape, scale, key, strength, error, grad, grad_value, grad_key, zero):
-    """Turn `grad` from the gradient of the result into that of scale * state; return the gradient of strength."""
-    rows, width, lanes = shape
-    products = zero
-    for column in range(0, width, lanes):
-        wrong, received = load(error, column, zero), _product(key, grad, shape, column, zero)
-        products = plus(products, received, wrong)
-        pull, push = spread(strength, zero) * received, spread(strength, zero) * wrong
-        store(grad_value, column, pull)
-        drawn = spread(scale, zero) * pull
-        for i in range(rows):
-            at = i * width + column
-            g = load(grad, at, zero)
-            part = total(minus(g * push, load(state, at, zero), drawn))
-            grad_key[i] = part if column == 0 else grad_key[i] + part
-            store(grad, at, minus(g, spread(key[i], zero), pull))
-    return total(products)
+@inlined
+def _matrix(source, width, count, pattern, height, rows, zero, spare):
+    """A group of `count` columns of a matrix of a width, filled up with zeros."""
+    if count == len(pattern):
+        return load_rows(source, width, zero, height)
+    for i in range(rows):
+        store(spare, i * len(pattern), zero)
+    _copy(source, width, count, rows, spare, len(pattern))
+    return load_rows(spare, len(pattern), zero, height)
 
 
-@jit
-def _read_out_back(state, shape, query, grad_output, grad, grad_query, zero):
-    rows, width, lanes = shape
-    for column in range(0, width, lanes):
-        g = load(grad_output, column, zero)
-        for i in range(rows):
-            at = i * width + column
-            part = total(load(state, at, zero) * g)
-            grad_query[i] = part if column == 0 else grad_query[i] + part
-            store(grad, at, plus(load(grad, at, zero), spread(query[i], zero), g))
+@inlined
+def _put_matrix(matrix, target, width, count, pattern, rows, spare):
+    if count == len(pattern):
+        store_rows(target, width, matrix)
+    else:
+        store_rows(spare, len(pattern), matrix)
+        _copy(spare, len(pattern), count, rows, target, width)
 
 
-@jit
-def _decay_back(state, shape, scale, grad, zero):
-    """Turn the gradient of scale * state into that of the state; return the gradient of scale."""
-    rows, width, lanes = shape
-    terms = zero
-    for at in range(0, rows * width, lanes):
-        g = load(grad, at, zero)
-        terms = plus(terms, g, load(state, at, zero))
-        store(grad, at, spread(scale, zero) * g)
-    return total(terms)
+@inlined
+def _put_totals(sums, target, column, pattern, height, spare):
+    """What a group of columns adds to a sum over columns, for each row."""
+    if column == 0 and len(height) % len(pattern) == 0:
+        store_rows(target, len(pattern), sums)
+    else:
+        store_rows(spare, len(pattern), sums)
+        for i in range(len(height)):
+            target[i] = spare[i] if column == 0 else target[i] + spare[i]
+
+
+@inlined
+def _put_total(products, target, column):
+    part = total(products)
+    target[0] = part if column == 0 else target[0] + part
 
 
 @jit
@@ -114,109 +86,130 @@ def _token(place, b, t, offset, like):
     return element(place[0], b * place[1] + t * place[2] + offset, like)
 
 
-@jit
-def _shape(sizes, pattern):
-    lanes = len(pattern)
-    return sizes[3], (sizes[4] + lanes - 1) // lanes * lanes, lanes
+@inlined
+def _decayed(state, scale, zero):
+    # A decay of 1 leaves every bit as it is.
+    return state if scale == 1 else scaled(state, spread(scale, zero))
 
 
-def scan(first, last, sizes, like, scratch, pattern, query, key, value, strength, state, decay, outputs, final, kept):
+def scan(first, last, sizes, like, scratch, pattern, height, query, key, value, strength, state, decay, outputs, final, kept):
     steps, heads, micro_steps, rows, columns = sizes
-    shape, zero, entries, one = _shape(sizes, pattern), zeros(like, pattern), rows * columns, type(like)(1)
-    _, width, lanes = shape
-    h = element(scratch, 0, like)
-    spare, error = after(h, rows * width), after(h, (rows + 1) * width)
+    lanes, zero, spare = len(pattern), zeros(like, pattern), element(scratch, 0, like)
     for unit in range(first, last):
         b, head = unit // heads, unit % heads
-        _copy(_token(state, b, 0, head * entries, like), columns, columns, rows, h, width)
-        for t in range(steps):
-            if t % CHUNK == 0:
-                _copy(h, width, columns, rows, _token(kept, b, t // CHUNK, head * entries, like), columns)
-            scale = _token(decay, b, t, head * decay[3], like)[0]
-            for j in range(micro_steps):
-                at = j * heads + head
-                k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
-                v = _whole(_token(value, b, t, at * columns, like), columns, width, spare)
-                _micro_step(h, shape, scale if j == 0 else one, k, v, s, error, h, zero)
-            q = _token(query, b, t, head * rows, like)
-            y = _token(outputs, b, t, head * columns, like)
-            target = y if columns == width else spare
-            for column in range(0, width, lanes):
-                store(target, column, _product(q, h, shape, column, zero))
-            if columns < width:
-                _pad(spare, columns, columns, y)
-        _copy(h, width, columns, rows, _token(final, b, 0, head * entries, like), columns)
+        for column in range(0, columns, lanes):
+            count, entry = min(lanes, columns - column), head * rows * columns + column
+            h = _matrix(_token(state, b, 0, entry, like), columns, count, pattern, height, rows, zero, spare)
+            for t in range(steps):
+                if t % CHUNK == 0:
+                    _put_matrix(h, _token(kept, b, t // CHUNK, entry, like), columns, count, pattern, rows, spare)
+                h = _decayed(h, _token(decay, b, t, head * decay[3], like)[0], zero)
+                fetch_to_read(_token(query, b, t + AHEAD, head * rows, like))
+                fetch_to_write(_token(outputs, b, t + AHEAD, head * columns + column, like))
+                for j in range(micro_steps):
+                    at = j * heads + head
+                    fetch_to_read(_token(key, b, t + AHEAD, at * rows, like))
+                    fetch_to_read(_token(value, b, t + AHEAD, at * columns + column, like))
+                    k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
+                    v = _some(_token(value, b, t, at * columns + column, like), count, pattern, zero, spare)
+                    error = v - product(k, h)
+                    # Between, so that the key is read again and not kept in registers that the state needs.
+                    store(spare, 0, error)
+                    h = add_outer(h, k, spread(s, zero) * error)
+                y = product(_token(query, b, t, head * rows, like), h)
+                _put_some(y, _token(outputs, b, t, head * columns + column, like), count, pattern, spare)
+            _put_matrix(h, _token(final, b, 0, entry, like), columns, count, pattern, rows, spare)
 
 
 @jit
-def _replay(b, head, span, sizes, shape, key, value, strength, decay, spare, errors, states, like, zero):
-    """From states[0] recompute the state before every micro-step of a span of tokens, the one after it, and the errors."""
-    _, heads, micro_steps, rows, columns = sizes
-    size = rows * shape[1]
+def _replay(place, span, sizes, pattern, height, kept, inputs, results, spare, errors, states, like):
+    """The state before every micro-step of a span of tokens, the one after it, and the errors."""
+    (b, head, column), (_, heads, micro_steps, rows, columns) = place, sizes
+    (grad_outputs, query, key, value, strength, decay), (grad_query, grad_key, grad_value, _, _) = inputs, results
+    lanes, zero, count = len(pattern), zeros(like, pattern), min(len(pattern), columns - column)
+    entry, slot = head * rows * columns + column, 0
+    h = _matrix(_token(kept, b, span[0] // CHUNK, entry, like), columns, count, pattern, height, rows, zero, spare)
     for t in range(*span):
+        fetch_to_read(_token(query, b, t, head * rows, like))
+        fetch_to_read(_token(grad_outputs, b, t, head * columns + column, like))
+        fetch_to_write(_token(grad_query, b, t, head * rows, like))
         for j in range(micro_steps):
-            at, slot = j * heads + head, (t - span[0]) * micro_steps + j
-            scale = _token(decay, b, t, head * decay[3], like)[0] if j == 0 else type(like)(1)
+            fetch_to_write(_token(grad_key, b, t, (j * heads + head) * rows, like))
+            fetch_to_write(_token(grad_value, b, t, (j * heads + head) * columns + column, like))
+            store_rows(after(states, slot * rows * lanes), lanes, h)
+            if j == 0:
+                h = _decayed(h, _token(decay, b, t, head * decay[3], like)[0], zero)
+            at = j * heads + head
             k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
-            v = _whole(_token(value, b, t, at * columns, like), columns, shape[1], spare)
-            h, error = after(states, slot * size), after(errors, slot * shape[1])
-            _micro_step(h, shape, scale, k, v, s, error, after(h, size), zero)
+            v = _some(_token(value, b, t, at * columns + column, like), count, pattern, zero, spare)
+            error = v - product(k, h)
+            store(errors, slot * lanes, error)
+            h = add_outer(h, k, spread(s, zero) * error)
+            slot += 1
+    store_rows(after(states, slot * rows * lanes), lanes, h)
+
+
+@inlined
+def _token_back(grad, place, t, slot, sizes, pattern, height, inputs, results, spare, errors, states, like):
+    """From the gradient of the state after a token to that of the state before it, which lies in a slot."""
+    (b, head, column), (_, heads, micro_steps, rows, columns) = place, sizes
+    (grad_outputs, query, key, _, strength, decay), (grad_query, grad_key, grad_value, grad_strength, grad_decay) = inputs, results
+    lanes, zero, one, count = len(pattern), zeros(like, pattern), type(like)(1), min(len(pattern), columns - column)
+    g = _some(_token(grad_outputs, b, t, head * columns + column, like), count, pattern, zero, spare)
+    h = load_rows(after(states, (slot + micro_steps) * rows * lanes), lanes, zero, height)
+    _put_totals(totals(h, g), _token(grad_query, b, t, head * rows, like), column, pattern, height, spare)
+    grad = add_outer(grad, _token(query, b, t, head * rows, like), g)
+    scale = _token(decay, b, t, head * decay[3], like)[0]
+    for j in range(micro_steps - 1, -1, -1):
+        at = j * heads + head
+        k, s = _token(key, b, t, at * rows, like), spread(_token(strength, b, t, at, like)[0], zero)
+        h = load_rows(after(states, (slot + j) * rows * lanes), lanes, zero, height)
+        received, error = product(k, grad), load(errors, (slot + j) * lanes, zero)
+        pull = s * received
+        _put_some(pull, _token(grad_value, b, t, at * columns + column, like), count, pattern, spare)
+        _put_total(received * error, _token(grad_strength, b, t, at, like), column)
+        sums = totals_of_difference(grad, s * error, h, pull * spread(scale if j == 0 else one, zero))
+        _put_totals(sums, _token(grad_key, b, t, at * rows, like), column, pattern, height, spare)
+        grad = add_outer(grad, k, zero - pull)
+    h = load_rows(after(states, slot * rows * lanes), lanes, zero, height)
+    _put_total(overlap(grad, h), _token(grad_decay, b, t, head, like), column)
+    return _decayed(grad, scale, zero)
 
 
 def _backward(
-    first, last, sizes, like, scratch, pattern, grad_outputs, grad_final, query, key, value, strength, decay, kept,
+    first, last, sizes, like, scratch, pattern, height, grad_outputs, grad_final, query, key, value, strength, decay, kept,
     grad_query, grad_key, grad_value, grad_strength, grad_state, grad_decay,
 ):  # fmt: skip
     steps, heads, micro_steps, rows, columns = sizes
-    shape, zero, entries, one = _shape(sizes, pattern), zeros(like, pattern), rows * columns, type(like)(1)
-    width, size = shape[1], rows * shape[1]
-    grad = element(scratch, 0, like)
-    spare, errors = after(grad, size), after(grad, size + width)
-    states = after(errors, CHUNK * micro_steps * width)
+    lanes, zero, spare = len(pattern), zeros(like, pattern), element(scratch, 0, like)
+    errors, states = after(spare, rows * lanes), after(spare, (rows + CHUNK * micro_steps) * lanes)
+    inputs, results = (grad_outputs, query, key, value, strength, decay), (grad_query, grad_key, grad_value, grad_strength, grad_decay)
     for unit in range(first, last):
         b, head = unit // heads, unit % heads
-        _copy(_token(grad_final, b, 0, head * entries, like), columns, columns, rows, grad, width)
-        for chunk in range((steps - 1) // CHUNK, -1, -1):
-            begin, end = chunk * CHUNK, min(steps, chunk * CHUNK + CHUNK)
-            _copy(_token(kept, b, chunk, head * entries, like), columns, columns, rows, states, width)
-            _replay(b, head, (begin, end), sizes, shape, key, value, strength, decay, spare, errors, states, like, zero)
-            for t in range(end - 1, begin - 1, -1):
-                before, slots = after(states, (t - begin) * micro_steps * size), (t - begin) * micro_steps
-                g = _whole(_token(grad_outputs, b, t, head * columns, like), columns, width, spare)
-                q, grad_q = _token(query, b, t, head * rows, like), _token(grad_query, b, t, head * rows, like)
-                _read_out_back(after(before, micro_steps * size), shape, q, g, grad, grad_q, zero)
-                scale = _token(decay, b, t, head * decay[3], like)[0]
-                for j in range(micro_steps - 1, -1, -1):
-                    at = j * heads + head
-                    k, grad_k = _token(key, b, t, at * rows, like), _token(grad_key, b, t, at * rows, like)
-                    s, error = _token(strength, b, t, at, like)[0], after(errors, (slots + j) * width)
-                    grad_v = _token(grad_value, b, t, at * columns, like)
-                    pull = grad_v if columns == width else spare
-                    _token(grad_strength, b, t, at, like)[0] = _micro_step_back(
-                        after(before, j * size), shape, scale if j == 0 else one, k, s, error, grad, pull, grad_k, zero
-                    )
-                    if columns < width:
-                        _pad(spare, columns, columns, grad_v)
-                _token(grad_decay, b, t, head, like)[0] = _decay_back(before, shape, scale, grad, zero)
-        _copy(grad, width, columns, rows, _token(grad_state, b, 0, head * entries, like), columns)
+        for column in range(0, columns, lanes):
+            place, count, entry = (b, head, column), min(lanes, columns - column), head * rows * columns + column
+            grad = _matrix(_token(grad_final, b, 0, entry, like), columns, count, pattern, height, rows, zero, spare)
+            for chunk in range((steps - 1) // CHUNK, -1, -1):
+                span = chunk * CHUNK, min(steps, chunk * CHUNK + CHUNK)
+                _replay(place, span, sizes, pattern, height, kept, inputs, results, spare, errors, states, like)
+                for t in range(span[1] - 1, span[0] - 1, -1):
+                    slot = (t - span[0]) * micro_steps
+                    grad = _token_back(grad, place, t, slot, sizes, pattern, height, inputs, results, spare, errors, states, like)
+            _put_matrix(grad, _token(grad_state, b, 0, entry, like), columns, count, pattern, rows, spare)
 
 
-_forward_kernel = Kernel(scan)
-_backward_kernel = Kernel(_backward)
+_forward_kernel, _backward_kernel = Kernel(scan), Kernel(_backward)
 
 
-def _shares(key: Tensor, value: Tensor) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...], int]:
-    """Units and numbers touched, sizes, a pattern of as many numbers as columns are handled together, the padded row."""
+def _shares(key: Tensor, value: Tensor) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The work, the sizes, and what a kernel is compiled for: a pattern of the columns it handles at once, and one of all rows."""
     batch, steps, micro_steps, heads, rows = key.shape
     columns = value.shape[-1]
-    work = batch * heads, batch * steps * heads * rows * columns
-    return work, (steps, heads, micro_steps, rows, columns), *columns_at_once(columns)
+    return (batch * heads, value.numel() * rows), (steps, heads, micro_steps, rows, columns), columns_at_once(columns), (0,) * rows
 
 
-def columns_at_once(columns: int) -> tuple[tuple[int, ...], int]:
-    """A pattern of as many numbers as columns are handled together, and the width of a row padded to that."""
-    lanes = 8 if columns <= 8 else 16
-    return (0,) * lanes, -(-columns // lanes) * lanes
+def columns_at_once(columns: int) -> tuple[int, ...]:
+    return (0,) * (8 if columns <= 8 else 16)
 
 
 def forward(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: Tensor, decay: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -227,10 +220,10 @@ def forward(query: Tensor, key: Tensor, value: Tensor, strength: Tensor, state: 
     outputs = torch.empty((batch, steps, heads, columns), dtype=state.dtype)
     final = torch.empty(state.shape, dtype=state.dtype)
     kept = torch.empty((batch, -(-steps // CHUNK), heads, rows, columns), dtype=state.dtype)
-    work, sizes, pattern, width = _shares(key, value)
+    work, sizes, pattern, height = _shares(key, value)
     places = [place(x, 2) for x in (query, key, value, strength)]
     places += [place(state, 1), place(decay, 3), place(outputs, 2), place(final, 1), place(kept, 2)]
-    _forward_kernel(work, state.dtype, sizes, (rows + 2) * width, pattern, *places)
+    _forward_kernel(work, state.dtype, sizes, rows * len(pattern), pattern, height, *places)
     return outputs, final, kept
 
 
@@ -240,13 +233,13 @@ def backward(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     grad_outputs, query, key, value, strength, kept = (packed(x, 2) for x in (grad_outputs, query, key, value, strength, kept))
     grad_final = packed(grad_final, 1)
-    micro_steps, rows = key.shape[2], key.shape[4]
-    work, sizes, pattern, width = _shares(key, value)
-    # The gradient of the state, one padded row, and of a chunk the errors and states, with the state after it.
-    scratch = (rows + 1) * width + CHUNK * micro_steps * width + (CHUNK * micro_steps + 1) * rows * width
+    work, sizes, pattern, height = _shares(key, value)
+    # A spare matrix, and of a chunk the errors and states, with the state after it.
+    slots = CHUNK * key.shape[2]
+    scratch = (slots + (slots + 2) * len(height)) * len(pattern)
     results = [torch.empty(x.shape, dtype=x.dtype) for x in (query, key, value, strength, grad_final, decay)]
     places = [place(grad_outputs, 2), place(grad_final, 1)]
     places += [place(x, 2) for x in (query, key, value, strength)] + [place(decay, 3), place(kept, 2)]
     places += [place(x, leading) for x, leading in zip(results, (2, 2, 2, 2, 1, 3), strict=True)]
-    _backward_kernel(work, query.dtype, sizes, scratch, pattern, *places)
+    _backward_kernel(work, query.dtype, sizes, scratch, pattern, height, *places)
     return tuple(results)
