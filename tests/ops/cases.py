@@ -1,7 +1,8 @@
-"""The five recurrences with arguments of any length, and one comparison for all of them."""
+"""The recurrences with arguments of any length, and one comparison for all of them."""
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -11,41 +12,65 @@ import mingru.ops.block_scan.reference
 import mingru.ops.delta_scan.reference
 import mingru.ops.diagonal_scan.reference
 import mingru.ops.givens_scan.reference
+import mingru.ops.reflection_scan.reference
 import mingru.ops.rotation_scan.reference
+import mingru.ops.selection_scan.reference
 from mingru.ops.block_scan import block_scan
 from mingru.ops.delta_scan import delta_scan
 from mingru.ops.diagonal_scan import diagonal_scan
 from mingru.ops.givens_scan import givens_scan
+from mingru.ops.reflection_scan import reflection_scan
 from mingru.ops.rotation_scan import rotation_scan
+from mingru.ops.selection_scan import selection_scan
 
-OPS = (diagonal_scan, rotation_scan, givens_scan, block_scan, delta_scan)
+OPS = (diagonal_scan, rotation_scan, givens_scan, block_scan, delta_scan, reflection_scan, selection_scan)
 
 
 @dataclass(frozen=True)
 class Case:
-    """An op and the sizes after batch and time; `arguments` draws tensors for it, `state` is the place of the state."""
+    """A recurrence and the sizes after batch and time; `arguments` draws tensors for it, `state` is the place of the state.
 
-    op: Callable
+    `settings` are the arguments that are no tensors: `op` and `reference` are called without them, `overload` with their values last.
+    """
+
+    recurrence: Callable
     sizes: tuple[int, ...]
     state: int
+    settings: dict[str, bool] = field(default_factory=dict)
 
     def __str__(self):
-        return f"{self.op.__name__}-{'x'.join(map(str, self.sizes))}"
+        settings = "".join(f"-{name}={value}" for name, value in self.settings.items())
+        return f"{self.recurrence.__name__}-{'x'.join(map(str, self.sizes))}{settings}"
 
     @property
     def module(self):
-        return getattr(mingru.ops, self.op.__name__)
+        return getattr(mingru.ops, self.recurrence.__name__)
+
+    @property
+    def op(self) -> Callable:
+        return self._set(self.recurrence)
 
     @property
     def reference(self) -> Callable:
-        return getattr(self.module.reference, self.op.__name__)
+        return self._set(getattr(self.module.reference, self.recurrence.__name__))
+
+    def _set(self, function: Callable) -> Callable:
+        if not self.settings:
+            return function
+        settings = self.settings
+
+        @functools.wraps(function)
+        def with_settings(*tensors):
+            return function(*tensors, **settings)
+
+        return with_settings
 
     @property
     def overload(self) -> Callable:
         return getattr(torch.ops.mingru, self.op.__name__).default
 
     def arguments(self, batch: int, steps: int, dtype=torch.float64) -> list[Tensor]:
-        drawn = _DRAW[self.op](batch, steps, *self.sizes)
+        drawn = _DRAW[self.recurrence](batch, steps, *self.sizes)
         return [argument.to(dtype).requires_grad_() for argument in drawn]
 
 
@@ -80,13 +105,25 @@ def _delta(b, t, j, h, k, v):
     return _normal(b, t, h, k), key, _normal(b, t, j, h, v), strength, _normal(b, h, k, v), _kept(b, t, h)
 
 
-_DRAW = dict(zip(OPS, (_diagonal, _rotation, _givens, _block, _delta), strict=True))
+def _reflection(b, t, j, n, k):
+    key = normalize(_normal(b, t, j, n, k), dim=-1)
+    return key, 2 * torch.rand(b, t, j, n, dtype=torch.float64), _normal(b, t, n, k), _normal(b, n, k), _kept(b, t, n)
+
+
+def _selection(b, t, n, m):
+    return _normal(b, t, n, m, m), _normal(b, t, n, m), _normal(b, n, m), _kept(b, t, n)
+
+
+_DRAW = dict(zip(OPS, (_diagonal, _rotation, _givens, _block, _delta, _reflection, _selection), strict=True))
 CASES = [
     Case(diagonal_scan, (5,), 2),
     Case(rotation_scan, (3,), 3),
     Case(givens_scan, (3, 3, 4), 2),
     Case(block_scan, (3, 3), 2),
     Case(delta_scan, (2, 2, 3, 5), 4),
+    Case(reflection_scan, (3, 2, 3), 3),
+    Case(selection_scan, (3, 3), 2, {"by_source": True}),
+    Case(selection_scan, (3, 3), 2, {"by_source": False}),
 ]
 SMALLEST = [
     Case(diagonal_scan, (1,), 2),
@@ -94,6 +131,9 @@ SMALLEST = [
     Case(givens_scan, (1, 1, 2), 2),
     Case(block_scan, (1, 1), 2),
     Case(delta_scan, (1, 1, 1, 1), 4),
+    Case(reflection_scan, (1, 1, 1), 3),
+    Case(selection_scan, (1, 1), 2, {"by_source": True}),
+    Case(selection_scan, (1, 1), 2, {"by_source": False}),
 ]
 # Sizes beyond what a kernel does at once, and no multiple of it.
 WIDE = [
@@ -102,6 +142,9 @@ WIDE = [
     Case(givens_scan, (67, 3, 4), 2),
     Case(block_scan, (70, 3), 2),
     Case(delta_scan, (3, 2, 18, 33), 4),
+    Case(reflection_scan, (3, 70, 3), 3),
+    Case(selection_scan, (70, 3), 2, {"by_source": True}),
+    Case(selection_scan, (70, 3), 2, {"by_source": False}),
 ]
 
 
@@ -112,9 +155,10 @@ def results(function: Callable, arguments: list[Tensor]) -> tuple[Tensor, ...]:
 
 
 def gradients(outputs: tuple[Tensor, ...], arguments: list[Tensor]) -> tuple[Tensor, ...]:
-    """Of a loss that weighs each output entry differently."""
-    loss = sum((output * torch.linspace(-1, 1, output.numel(), dtype=output.dtype).view_as(output)).sum() for output in outputs)
-    return torch.autograd.grad(loss, arguments)
+    """Of a loss that weighs each output entry differently, and neighbours not nearly alike: what is lost in a difference of two
+    gradients is then not the most of it."""
+    weights = [torch.arange(output.numel(), dtype=torch.float64).cos().to(output.dtype).view_as(output) for output in outputs]
+    return torch.autograd.grad(sum((output * weight).sum() for output, weight in zip(outputs, weights, strict=True)), arguments)
 
 
 def assert_matches_reference(case: Case, arguments: list[Tensor], tolerance: float) -> None:

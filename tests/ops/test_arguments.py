@@ -3,7 +3,7 @@ import torch
 
 from tests.ops.cases import CASES
 
-diagonal, rotation, givens, block, delta = CASES
+diagonal, rotation, givens, block, delta, reflection, selection, _ = CASES
 every_op = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -84,3 +84,11 @@ def test_a_transition_that_is_not_square_is_refused():
 
 def test_keys_and_values_of_different_micro_steps_are_refused():
     refused(delta, replaced(2, lambda x: x[:, :, :1]), r"value has shape .* so J = 1; wanted J = 2 as in key")
+
+
+def test_keys_and_strengths_of_different_factors_are_refused():
+    refused(reflection, replaced(1, lambda x: x[:, :, :1]), r"strength has shape .* so J = 1; wanted J = 3 as in key")
+
+
+def test_logits_that_are_not_square_are_refused():
+    refused(selection, replaced(0, lambda x: x[..., :2]), r"so M = 2; wanted M = 3 as in logits")

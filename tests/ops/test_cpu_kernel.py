@@ -16,7 +16,9 @@ from mingru.ops.cpu import kernel as cpu_kernel
 from mingru.ops.delta_scan import delta_scan
 from mingru.ops.diagonal_scan import diagonal_scan
 from mingru.ops.givens_scan import givens_scan
+from mingru.ops.reflection_scan import reflection_scan
 from mingru.ops.rotation_scan import rotation_scan
+from mingru.ops.selection_scan import selection_scan
 from tests.ops.cases import Case, gradients, results
 
 LARGE = [
@@ -25,6 +27,8 @@ LARGE = [
     Case(givens_scan, (23, 3, 4), 2),
     Case(block_scan, (23, 3), 2),
     Case(delta_scan, (2, 3, 8, 8), 4),
+    Case(reflection_scan, (3, 23, 4), 3),
+    Case(selection_scan, (23, 3), 2, {"by_source": True}),
 ]
 # Kernels without the op around them: torch takes seconds to load what the op needs.
 DIAGONAL = """
@@ -136,7 +140,7 @@ def test_importing_every_op_imports_neither_numba_nor_triton():
     script = """
     import sys
     import mingru.ops.block_scan, mingru.ops.delta_scan, mingru.ops.diagonal_scan
-    import mingru.ops.givens_scan, mingru.ops.rotation_scan
+    import mingru.ops.givens_scan, mingru.ops.rotation_scan, mingru.ops.reflection_scan, mingru.ops.selection_scan
     print("numba" in sys.modules, "triton" in sys.modules)
     """
     assert finish(start(script)).split() == ["False", "False"]

@@ -27,12 +27,16 @@ def test_a_kernel_takes_any_size(case, batch):
 
 @every_op
 def test_gradients_are_those_of_finite_differences(case):
-    assert torch.autograd.gradcheck(case.op, case.arguments(2, 4), check_batched_grad=True)
+    arguments = case.arguments(2, 4)
+    if case.op.__name__ == "selection_scan":
+        # The states are steps in the logits; tests/ops/test_selection.py has what passes straight through.
+        arguments[0].requires_grad_(False)
+    assert torch.autograd.gradcheck(case.op, arguments, check_batched_grad=True)
 
 
 @every_op
 def test_torch_finds_nothing_wrong_with_an_op(case):
-    torch.library.opcheck(case.overload, tuple(case.arguments(2, 18)))
+    torch.library.opcheck(case.overload, (*case.arguments(2, 18), *case.settings.values()))
 
 
 @every_op

@@ -30,15 +30,17 @@ def _chosen(logits, width):
 @jit
 def _move(by_source, width, zero, scale, logits, previous, drive, state):
     """One block of one token."""
+    everything = spread(scale, zero) * load(previous, 0, zero)
     for i in range(width):
-        state[i] = drive[i]
+        everything = everything + load(logits, i * width, zero)
+    # Zero, or NaN where a logit or an entry is not finite, be it chosen or not.
+    nothing = total(everything) * 0
     for i in range(width):
-        row = after(logits, i * width)
-        at = _chosen(row, width)
+        state[i] = drive[i] + nothing
+    for i in range(width):
+        at = _chosen(after(logits, i * width), width)
         source, target = (i, at) if by_source else (at, i)
-        # Zero, or NaN where a logit is not finite.
-        nothing = total(load(row, 0, zero)) * 0
-        state[target] += scale * previous[source] + nothing
+        state[target] += scale * previous[source]
 
 
 def scan(first, last, sizes, like, scratch, pattern, logits, drive, state, decay, states):

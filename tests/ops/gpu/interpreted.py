@@ -70,7 +70,7 @@ def match_across_a_cut(case: Case, steps: int, cut: int) -> None:
 
 def check_with_opcheck(case: Case) -> None:
     torch.manual_seed(0)
-    torch.library.opcheck(case.overload, tuple(case.arguments(2, 2)))
+    torch.library.opcheck(case.overload, (*case.arguments(2, 2), *case.settings.values()))
 
 
 def sine_and_cosine(angle: Tensor) -> tuple[Tensor, Tensor]:
