@@ -73,6 +73,20 @@ def check_with_opcheck(case: Case) -> None:
     torch.library.opcheck(case.overload, (*case.arguments(2, 2), *case.settings.values()))
 
 
+def match_ties(case: Case, steps: int) -> None:
+    """Logits of which many are equal; with one that is NaN, its block is NaN and nothing else is."""
+    torch.manual_seed(0)
+    logits, *others = (x.detach() for x in case.arguments(2, steps, torch.float32))
+    logits = logits.round().clamp(-1, 1)
+    assert_matches_reference(case, [x.requires_grad_() for x in (logits, *others)], 1e-5)
+    broken = logits.detach().clone()
+    broken[0, 3, 1, 2, 4] = float("nan")
+    with torch.no_grad():
+        states = case.op(broken, *others)
+    assert states[0, 4:, 1].isnan().all()
+    assert states.isnan().sum() <= states[0, 3:, 1].numel()
+
+
 def sine_and_cosine(angle: Tensor) -> tuple[Tensor, Tensor]:
     """As a block without decay shows them: h = R(angle) (1, 0)."""
     from mingru.ops.rotation_scan import rotation_scan

@@ -7,7 +7,9 @@ from mingru.ops.block_scan import block_scan
 from mingru.ops.delta_scan import delta_scan
 from mingru.ops.diagonal_scan import diagonal_scan
 from mingru.ops.givens_scan import givens_scan
+from mingru.ops.reflection_scan import reflection_scan
 from mingru.ops.rotation_scan import rotation_scan
+from mingru.ops.selection_scan import selection_scan
 from tests.ops.cases import CASES, SMALLEST, Case
 from tests.ops.gpu import compiled
 
@@ -22,6 +24,10 @@ USUAL = [
     Case(block_scan, (1, 64), 2),
     Case(delta_scan, (1, 4, 16, 16), 4),
     Case(delta_scan, (2, 1, 256, 64), 4),
+    Case(reflection_scan, (4, 8, 8), 3),
+    Case(reflection_scan, (2, 1, 256), 3),
+    Case(selection_scan, (8, 8), 2, {"by_source": True}),
+    Case(selection_scan, (8, 16), 2, {"by_source": False}),
 ]
 
 

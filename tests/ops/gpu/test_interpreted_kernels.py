@@ -5,7 +5,9 @@ from mingru.ops.block_scan import block_scan
 from mingru.ops.delta_scan import delta_scan
 from mingru.ops.diagonal_scan import diagonal_scan
 from mingru.ops.givens_scan import givens_scan
+from mingru.ops.reflection_scan import reflection_scan
 from mingru.ops.rotation_scan import rotation_scan
+from mingru.ops.selection_scan import selection_scan
 from tests.ops.cases import Case
 from tests.ops.gpu import interpreted
 
@@ -16,6 +18,9 @@ SMALL = [
     Case(givens_scan, (1, 2, 4), 2),
     Case(block_scan, (2, 3), 2),
     Case(delta_scan, (1, 1, 3, 2), 4),
+    Case(reflection_scan, (2, 2, 3), 3),
+    Case(selection_scan, (2, 3), 2, {"by_source": True}),
+    Case(selection_scan, (2, 3), 2, {"by_source": False}),
 ]
 # Several programs, sizes that are no power of two, entries padded or not, every way to cut a tile.
 SIZES = [
@@ -29,6 +34,11 @@ SIZES = [
     *(Case(block_scan, (2, m), 2) for m in range(2, 17)),
     Case(delta_scan, (2, 2, 3, 5), 4),
     Case(delta_scan, (1, 1, 70, 20), 4),
+    Case(reflection_scan, (3, 37, 5), 3),
+    Case(reflection_scan, (1, 2, 130), 3),
+    Case(reflection_scan, (4, 17, 8), 3),
+    Case(reflection_scan, (2, 129, 1), 3),
+    *(Case(selection_scan, sizes, 2, {"by_source": way}) for sizes in ((37, 1), (37, 4), (5, 5), (2, 8), (1, 17)) for way in (True, False)),
 ]
 every_op = pytest.mark.parametrize("case", SMALL, ids=str)
 
@@ -67,6 +77,11 @@ def test_a_state_carries_across_a_cut(interpreter, case):
 @every_op
 def test_torch_finds_nothing_wrong_with_an_op(interpreter, case):
     interpreter(interpreted.check_with_opcheck, case)
+
+
+@pytest.mark.parametrize("by_source", [True, False])
+def test_of_equal_logits_the_first_is_chosen(interpreter, by_source):
+    interpreter(interpreted.match_ties, Case(selection_scan, (3, 5), 2, {"by_source": by_source}), 20)
 
 
 @pytest.mark.parametrize("largest", [1.0, 1e4, 1e8])
