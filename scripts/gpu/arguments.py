@@ -11,28 +11,37 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-OPS = ("diagonal_scan", "rotation_scan", "givens_scan", "block_scan", "delta_scan")
+OPS = ("diagonal_scan", "rotation_scan", "givens_scan", "block_scan", "delta_scan", "reflection_scan", "selection_scan")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """An op, its batch and length, and its sizes: D | N | N, R, K | N, M | J, H, K, V."""
+    """An op, its batch and length, and its sizes: D | N | N, R, K | N, M | J, H, K, V | J, N, K | N, M; whether selection_scan is by source."""
 
     op: str
     batch: int
     steps: int
     sizes: tuple[int, ...]
 
+    by_source: bool = True
+
     def __str__(self) -> str:
-        return f"{self.op} B={self.batch} T={self.steps} {'x'.join(map(str, self.sizes))}"
+        by_place = "" if self.by_source else " by place"
+        return f"{self.op} B={self.batch} T={self.steps} {'x'.join(map(str, self.sizes))}{by_place}"
 
     @property
     def function(self) -> Callable:
-        return getattr(importlib.import_module(f"mingru.ops.{self.op}"), self.op)
+        return self._of(f"mingru.ops.{self.op}")
 
     @property
     def reference(self) -> Callable:
-        return getattr(importlib.import_module(f"mingru.ops.{self.op}.reference"), self.op)
+        return self._of(f"mingru.ops.{self.op}.reference")
+
+    def _of(self, module: str) -> Callable:
+        function = getattr(importlib.import_module(module), self.op)
+        if self.op != "selection_scan":
+            return function
+        return lambda *tensors: function(*tensors, by_source=self.by_source)
 
     def arguments(self, device: str, dtype: torch.dtype = torch.float32) -> list[Tensor]:
         """In the order of the reference, decay last where the op has one; the same numbers for any call."""
@@ -83,4 +92,15 @@ def _delta(draw, batch, steps, j, h, k, v):
     return query, key, value, strength, draw.normal(batch, h, k, v), 1 - 0.2 * decay.sigmoid()
 
 
-_DRAW = dict(zip(OPS, (_diagonal, _rotation, _givens, _block, _delta), strict=True))
+def _reflection(draw, batch, steps, j, n, k):
+    key, strength, drive, decay = draw.fused(batch, steps, (j, n, k), (j, n), (n, k), (n,))
+    key, strength = functional.normalize(key, dim=-1), 2 * strength.sigmoid()
+    return key, strength, drive, draw.normal(batch, n, k), 1 - 0.2 * decay.sigmoid()
+
+
+def _selection(draw, batch, steps, n, m):
+    logits, drive, decay = draw.fused(batch, steps, (n, m, m), (n, m), (n,))
+    return logits, drive, draw.normal(batch, n, m), 1 - 0.2 * decay.sigmoid()
+
+
+_DRAW = dict(zip(OPS, (_diagonal, _rotation, _givens, _block, _delta, _reflection, _selection), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MIXERS = ("log", "signed", "rotation", "givens", "delta")
-OPS = ("diagonal_scan", "rotation_scan", "givens_scan", "block_scan", "delta_scan")
+OPS = ("diagonal_scan", "rotation_scan", "givens_scan", "block_scan", "delta_scan", "reflection_scan", "selection_scan")
 BATCH = 128
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from mingru import mixers
 from scripts.benchmarks.workloads.passes import Work
 
-OPS = ("diagonal_scan", "rotation_scan", "givens_scan", "block_scan", "delta_scan")
+OPS = ("diagonal_scan", "rotation_scan", "givens_scan", "block_scan", "delta_scan", "reflection_scan", "selection_scan")
 
 
 def without_ops(work: Work) -> Work:
@@ -31,10 +31,10 @@ def without_ops(work: Work) -> Work:
     def stand_in(name: str, _: Callable) -> Callable:
         signature = inspect.signature(getattr(importlib.import_module(f"mingru.ops.{name}"), name))
 
-        def taken_out(*positional: Tensor | None, **named: Tensor | None) -> Any:
+        def taken_out(*positional: Tensor | bool | None, **named: Tensor | bool | None) -> Any:
             called.append(name)
             arguments = signature.bind(*positional, **named).arguments
-            return ready(name, {key: tensor for key, tensor in arguments.items() if tensor is not None})
+            return ready(name, {key: tensor for key, tensor in arguments.items() if isinstance(tensor, Tensor)})
 
         return taken_out
 

@@ -58,12 +58,13 @@ def resident(entry: str) -> int:
 
 
 def weighed(op: Callable, sizes: list[int]) -> Callable:
-    """The op, with the bytes of what it is given and what it returns noted; an absent decay has none."""
+    """The op, with the bytes of the tensors that it is given and returns noted; an absent decay has none."""
 
-    def noting(*arguments: Tensor, **more: Tensor) -> Tensor | tuple[Tensor, ...]:
+    def noting(*arguments: Tensor | bool | None, **more: Tensor | bool | None) -> Tensor | tuple[Tensor, ...]:
         results = op(*arguments, **more)
         returned = (results,) if isinstance(results, Tensor) else results
-        sizes.append(sum(each.numel() * each.element_size() for each in (*arguments, *more.values(), *returned) if each is not None))
+        tensors = [each for each in (*arguments, *more.values(), *returned) if isinstance(each, Tensor)]
+        sizes.append(sum(each.numel() * each.element_size() for each in tensors))
         return results
 
     return noting

@@ -14,7 +14,7 @@ from scripts.benchmarks.workloads import passes
 
 # Projections of a fresh mixer on normalised inputs have about this standard deviation.
 SPREAD = 0.58
-BLOCK, ROUNDS, HOUSEHOLDERS, KEYS = 8, 3, 2, 16
+BLOCK, ROUNDS, HOUSEHOLDERS, KEYS, REFLECTIONS = 8, 3, 2, 16, 4
 STATE = {"delta_scan": 1024}
 
 
@@ -27,8 +27,10 @@ def loop(name: str, batch: int, length: int) -> passes.Work:
     """The same by the op's definition, a plain loop over t, through autograd."""
     arguments = INPUTS[name](batch, length, STATE.get(name, passes.WIDTH))
     decay = () if name == "diagonal_scan" else (torch.ones(decay_shape(name, arguments)),)
+    # What the op has by default its definition wants to be told.
+    by_source = (True,) if name == "selection_scan" else ()
     definition = getattr(importlib.import_module(f"mingru.ops.{name}.reference"), name)
-    return passes.op(lambda *given: first_result(definition)(*given, *decay), arguments)
+    return passes.op(lambda *given: first_result(definition)(*given, *decay, *by_source), arguments)
 
 
 def kernel(name: str) -> Callable:
@@ -85,10 +87,25 @@ def delta(batch: int, length: int, state: int) -> list[Tensor]:
     return [normal(batch, length, heads, width), key, value, strength, torch.zeros(batch, heads, width, width)]
 
 
+def reflection(batch: int, length: int, state: int) -> list[Tensor]:
+    n = state // BLOCK
+    key = functional.normalize(torch.randn(batch, length, REFLECTIONS, n, BLOCK), dim=-1)
+    strength = torch.full((batch, length, REFLECTIONS, n), 2.0)
+    return [key, strength, normal(batch, length, n, BLOCK), torch.randn(batch, n, BLOCK)]
+
+
+def selection(batch: int, length: int, state: int) -> list[Tensor]:
+    """Entries are scattered, and those that meet are added: small drives keep them small."""
+    n = state // BLOCK
+    return [normal(batch, length, n, BLOCK, BLOCK), normal(batch, length, n, BLOCK) / length, torch.randn(batch, n, BLOCK)]
+
+
 INPUTS: dict[str, Callable[[int, int, int], list[Tensor]]] = {
     "diagonal_scan": diagonal,
     "rotation_scan": rotation,
     "givens_scan": givens,
     "block_scan": block,
     "delta_scan": delta,
+    "reflection_scan": reflection,
+    "selection_scan": selection,
 }
