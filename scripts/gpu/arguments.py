@@ -16,13 +16,15 @@ OPS = ("diagonal_scan", "rotation_scan", "givens_scan", "block_scan", "delta_sca
 
 @dataclass(frozen=True)
 class Shape:
-    """An op, its batch and length, and its sizes: D | N | N, R, K | N, M | J, H, K, V | J, N, K | N, M; whether selection_scan is by source."""
+    """An op, its batch and length, and its sizes: D | N | N, R, K | N, M | J, H, K, V | J, N, K | N, M.
+
+    `by_source` is selection_scan's.
+    """
 
     op: str
     batch: int
     steps: int
     sizes: tuple[int, ...]
-
     by_source: bool = True
 
     def __str__(self) -> str:
