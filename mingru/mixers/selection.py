@@ -25,8 +25,8 @@ class Selection(Mixer):
 
     "column": each entry chooses where it goes, so that P has one 1 in each column; entries that meet are added, and without
     injection never part again. "row": each place chooses which entry it takes; an entry that none takes is lost.
-    "bijective": P is a product of `factors` swaps of two entries (4 by default), each a reflection I - 2 k k^T whose direction k is
-    chosen among (e_i - e_j) / sqrt(2); exactly orthogonal, so nothing meets and nothing is lost.
+    "bijective": P is a product of `factors` swaps of two entries (4 by default), each a reflection I - k k^T whose direction k is
+    chosen among the e_i - e_j; exactly orthogonal, so nothing meets and nothing is lost.
     A choice is the argmax of logits W x + b; its gradient is the softmax's (straight-through). The initial state is
     learned, and begins as N(0, 1).
 
@@ -84,7 +84,8 @@ class Selection(Mixer):
         logits, drive = self._coefficients(x)
         if self.form == "bijective":
             key = straight_through(logits) @ self.directions.to(logits.dtype)
-            states = reflection_scan(key, key.new_full(key.shape[:-1], 2.0), drive, state, kept)
+            # (e_i - e_j)'s squared length is 2: a strength of 1 reflects, and neither has digits to round.
+            states = reflection_scan(key, key.new_ones(key.shape[:-1]), drive, state, kept)
         else:
             states = selection_scan(logits, drive, state, kept, by_source=self.form == "column")
         return states.flatten(2), states[:, -1]
@@ -112,7 +113,7 @@ def n_factors(mixer: str, form: str, factors: int | None, block_size: int) -> in
 
 
 def swaps(pairs: Tensor, size: int) -> Tensor:
-    """For each pair (i, j) the direction (e_i - e_j) / sqrt(2), whose reflection swaps entries i and j."""
+    """For each pair (i, j) the direction e_i - e_j, whose reflection swaps entries i and j."""
     directions = torch.zeros(len(pairs), size)
-    directions.scatter_(1, pairs[:, :1], 0.5**0.5)
-    return directions.scatter_(1, pairs[:, 1:], -(0.5**0.5))
+    directions.scatter_(1, pairs[:, :1], 1.0)
+    return directions.scatter_(1, pairs[:, 1:], -1.0)

@@ -14,6 +14,7 @@ from tests.mixers.test_contract import BATCH, LENGTH, TOLERANCE, WIDTH, reachabl
 
 DECAYING = [path.stem for path in sorted(FOLDER.glob("*.yaml")) if "decay" in OmegaConf.load(path)]
 CHANNELS = {"log": 64, "signed": 64, "signed_coupled": 64, "rotation": 32, "rotation_free": 32, "givens": 8, "delta": 4, "delta_64": 1}
+CHANNELS |= dict.fromkeys(("reflection", "selection", "selection_row", "selection_bijective"), 8)
 
 every_mixer = pytest.mark.parametrize("stem", DECAYING)
 

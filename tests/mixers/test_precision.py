@@ -8,7 +8,9 @@ import torch
 from mingru.mixers.delta import Delta
 from mingru.mixers.givens import Givens
 from mingru.mixers.log import Log
+from mingru.mixers.reflection import Reflection
 from mingru.mixers.rotation import Rotation
+from mingru.mixers.selection import Selection
 from mingru.mixers.signed import Signed
 
 
@@ -43,7 +45,7 @@ def test_a_double_model_carries_a_double_state(mixer):
     assert mixer(torch.randn(2, 9, 16, dtype=torch.float64))[1].dtype == torch.float64
 
 
-@pytest.mark.parametrize("build", [Log, Signed, Rotation, Givens, Delta])
+@pytest.mark.parametrize("build", [Log, Signed, Rotation, Givens, Delta, Reflection, Selection])
 def test_of_a_half_precision_model_only_the_projections_are_rounded(build):
     """Signs, angles and strengths near their ends need more digits than bfloat16 has."""
     mixer = build(16).bfloat16()

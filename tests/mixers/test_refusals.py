@@ -9,7 +9,9 @@ from mingru.mixers.baselines.gru import GRU
 from mingru.mixers.delta import Delta
 from mingru.mixers.givens import Givens
 from mingru.mixers.log import Log
+from mingru.mixers.reflection import Reflection
 from mingru.mixers.rotation import Rotation
+from mingru.mixers.selection import Selection
 from mingru.mixers.signed import Signed
 
 WRONG_INPUTS = {
@@ -102,6 +104,39 @@ def test_an_empty_batch_has_no_initial_state(build, stem):
             "mine: d_model must be a multiple of block_size 8, got 60; the nearest valid choice is 56 or 64",
         ),
         (lambda: Givens(64, rounds=0), "givens: rounds must be at least 1, got 0; the nearest valid choice is 1"),
+        (
+            lambda: Reflection(64, block_size=7),
+            "reflection: d_model must be a multiple of block_size 7, got 64; the nearest valid choice is 63 or 70",
+        ),
+        (lambda: Reflection(64, block_size=0), "reflection: block_size must be at least 1, got 0; the nearest valid choice is 1"),
+        (lambda: Reflection(64, n_householder=0), "reflection: n_householder must be at least 1, got 0; the nearest valid choice is 1"),
+        (lambda: Reflection(64, beta="two"), "reflection: beta must be fixed, learned or spare, got 'two'"),
+        (
+            lambda: Reflection(64, n_householder=3),
+            "reflection: an odd number of exact reflections cannot be the identity, got n_householder=3 with beta=fixed; "
+            "the nearest valid choice is 2 or 4, or beta=spare",
+        ),
+        (
+            lambda: Selection(60, name="mine"),
+            "mine: d_model must be a multiple of block_size 8, got 60; the nearest valid choice is 56 or 64",
+        ),
+        (lambda: Selection(64, form="matrix"), "selection: form must be column, row or bijective, got 'matrix'"),
+        (
+            lambda: Selection(64, factors=4),
+            "selection: factors=4 does nothing with form=column; it counts the swaps of form=bijective",
+        ),
+        (
+            lambda: Selection(64, form="row", factors=2, name="selection_row"),
+            "selection_row: factors=2 does nothing with form=row; it counts the swaps of form=bijective",
+        ),
+        (
+            lambda: Selection(64, form="bijective", factors=0),
+            "selection: factors must be at least 1, got 0; the nearest valid choice is 1",
+        ),
+        (
+            lambda: Selection(64, block_size=1, form="bijective"),
+            "selection: form=bijective swaps two entries, got block_size=1; the nearest valid choice is 2",
+        ),
         (lambda: Delta(64, n_heads=0), "delta: n_heads must be at least 1, got 0; the nearest valid choice is 1"),
         (
             lambda: Delta(64, n_householder=-1),
