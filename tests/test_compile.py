@@ -29,7 +29,7 @@ def unchecked_shapes():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize("mixer", ["log", "rotation", "givens", "delta_64"])
+@pytest.mark.parametrize("mixer", ["log", "rotation", "givens", "delta_64", "reflection", "selection"])
 def test_a_compiled_stack_gives_the_same_numbers_at_any_length(mixer):
     eager, compiled = (train.build_stack(composed(*TINY, f"mixer={mixer}")) for _ in range(2))
     compiled.load_state_dict(eager.state_dict())

@@ -25,8 +25,9 @@ class Reflection(Mixer):
     but the last, which is learned and may be left out. The initial state is learned, and begins as N(0, 1).
 
     Source: products of reflections, Siems et al. 2025, arXiv:2502.10297; eigenvalues in [-1, 1], Grazzi et al. 2024,
-    arXiv:2411.12537. Departure: a vector state per block in place of a matrix per head, so that tokens act on a state that
-    is there from the start and nothing need be written into it; no query.
+    arXiv:2411.12537; a vector state with a learned start and no drive, Howe 2026, arXiv:2609.18966. Departures from the
+    first: a vector per block in place of a matrix per head, so that tokens act on a state that is there from the start and
+    nothing need be written into it; no query. From the last: blocks, each of a start of N(0, 1).
     """
 
     def __init__(
