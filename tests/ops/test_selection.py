@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import one_hot
 
 from mingru.ops.block_scan import block_scan
-from mingru.ops.selection_scan import selection_scan
+from mingru.ops.selection_scan import reference, selection_scan
 from tests.ops.cases import CASES, WIDE, gradients
 
 every_choice = pytest.mark.parametrize("case", [case for case in CASES + WIDE if case.recurrence is selection_scan], ids=str)
@@ -48,9 +48,10 @@ def test_of_equal_logits_the_first_is_chosen(by_source, dtype):
 
 
 @either_way
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("place", ["logits", "state"])
-def test_what_is_not_finite_makes_its_block_nan_whether_it_is_chosen_or_not(by_source, value, place):
+@pytest.mark.parametrize("scan", [selection_scan, reference.selection_scan], ids=["kernel", "definition"])
+def test_what_is_not_finite_makes_its_block_nan_whether_it_is_chosen_or_not(by_source, value, place, scan):
     logits, state = torch.randn(1, 5, 2, 3, 3), torch.randn(1, 2, 3)
     # Every choice falls on entry 0, so that entry 2 is nobody's.
     logits[..., 0] = 9.0
@@ -58,9 +59,9 @@ def test_what_is_not_finite_makes_its_block_nan_whether_it_is_chosen_or_not(by_s
         logits[0, 2, 1, 1, 2] = value
     else:
         state[0, 1, 2] = value
-    states = selection_scan(logits, torch.randn(1, 5, 2, 3), state, by_source=by_source)
+    states = scan(logits, torch.randn(1, 5, 2, 3), state, torch.ones(1, 5, 2), by_source)
     begins = 2 if place == "logits" else 0
-    assert states[:, begins, 1].isnan().any()
+    assert not states[:, begins, 1].isfinite().all()
     assert states[:, begins + 1 :, 1].isnan().all()
     assert states[:, :begins].isfinite().all()
     assert states[:, :, 0].isfinite().all()

@@ -13,7 +13,8 @@ def selection_scan(logits: Tensor, drive: Tensor, state: Tensor, decay: Tensor, 
 
 def carry(logits: Tensor, decay: Tensor, state: Tensor, by_source: bool) -> Tensor:
     """What one token makes of the state before it. Row m of `choice` is where entry m goes (by source), or what entry m takes."""
-    choice = straight_through(logits)
+    # The second term is zero, or NaN where a logit is not finite: a softmax takes minus infinity for a number.
+    choice = straight_through(logits) + 0 * logits.detach()
     kept = decay[..., None] * state
     if by_source:
         choice = choice.mT
