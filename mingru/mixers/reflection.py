@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from mingru.mixers.base import Mixer, multiples_near, require_positive
 from mingru.mixers.blocks import injected, require_blocks
 from mingru.mixers.projection import Projection
 from mingru.ops.reflection_scan import reflection_scan
+from mingru.ops.unit_vectors import unit_vectors
 from mingru.types import Inputs, Outputs, State
 
 BETAS = ("fixed", "learned", "spare")
@@ -76,7 +76,7 @@ class Reflection(Mixer):
         """Keys of length 1 (B, T, J, N, K), strengths (B, T, J, N) and the drive (B, T, N, K)."""
         n_blocks, block_size = self.state_shape
         parts = dict(zip(self.projection.widths, self.projection(x), strict=True))
-        key = F.normalize(parts["key"].unflatten(-1, (self.n_householder, n_blocks, block_size)), dim=-1)
+        key = unit_vectors(parts["key"].unflatten(-1, (-1, block_size))).unflatten(2, (self.n_householder, n_blocks))
         strength = key.new_full((*key.shape[:2], self.n_householder - self.n_learned, n_blocks), 2.0)
         if self.n_learned:
             learned = 2 * torch.sigmoid(parts["strength"].unflatten(-1, (self.n_learned, n_blocks)))
