@@ -99,8 +99,8 @@ def run(options: argparse.Namespace) -> int:
     torch.set_num_threads(1)
     stack, cfg = train.load_run(options.run)
     source, task = records.read_json(options.run / records.RESULT), train.resolve(cfg)[1]
-    check_flat(stack)
     known = group_table(task)
+    check_flat(stack)
     table, reading, hardening = chosen(options, stack, known)
     answers = hardening.answers
     if not hardening.right:

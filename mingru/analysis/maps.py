@@ -87,7 +87,8 @@ def read_maps(mixer: Mixer, x: Tensor) -> tuple[Tensor, Tensor]:
     drive = ran(mixer, x, torch.zeros(n, n_blocks, block_size).to(x))[1]
     columns = [ran(mixer, x, unit.expand(n, n_blocks, block_size))[1] - drive for unit in units]
     linear = torch.stack(columns, dim=-1)
-    state = torch.randn(n, n_blocks, block_size, generator=torch.Generator().manual_seed(0)).to(x)
+    # Not below zero, since some states may not be.
+    state = torch.rand(n, n_blocks, block_size, generator=torch.Generator().manual_seed(0)).to(x)
     told = (linear @ state.unsqueeze(-1)).squeeze(-1) + drive
     if any(not torch.allclose(seen, told, rtol=0, atol=NOT_AFFINE * float(1 + told.abs().max())) for seen in ran(mixer, x, state)):
         raise ValueError(unreadable(mixer))
