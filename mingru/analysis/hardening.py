@@ -17,8 +17,9 @@ from mingru.mixers.hardened import Hardened
 from mingru.stack import Stack
 
 # Lengths of the words over which states are averaged. Longer ones leave less of what a block remembers of single tokens, and shorter ones
-# more of what it slowly loses; the length whose hardened model answers with the widest margin is taken.
-WORDS = (4, 16, 64)
+# more of what it slowly loses: the longest is taken whose hardened model answers with nearly the widest margin.
+WORDS = (64, 16, 4)
+NEARLY = 0.9
 # A block with less than this share is held.
 CARRIES = 0.01
 
@@ -54,7 +55,8 @@ def harden(stack: Stack, table: Tensor, targets: Tensor) -> Hardening:
     if learned.n_tokens != len(table):
         raise ValueError(f"hardening: a table of {learned.n_tokens} elements is wanted, one for each token, got {len(table)}")
     found = [at_length(stack, learned, table, targets, word) for word in WORDS]
-    return max(found, key=lambda hardening: hardening.answers.margin)
+    widest = max(hardening.answers.margin for hardening in found)
+    return next(hardening for hardening in found if hardening.answers.margin >= min(widest, NEARLY * widest))
 
 
 def at_length(stack: Stack, learned: Maps, table: Tensor, targets: Tensor, word: int) -> Hardening:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +14,7 @@ from mingru.stack import Stack
 
 # How far a mixer may be from the maps read from it, over the size of what it computes: it runs in float64.
 NOT_AFFINE = 1e-9
+VALUES_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,16 @@ class Maps:
     def block_size(self) -> int:
         return self.linear.shape[-1]
 
-    def images(self, states: Tensor) -> Tensor:
-        """(n, m, N, K): what each token makes of each of m states (m, N, K)."""
-        return torch.einsum("xbij,mbj->xmbi", self.linear, states) + self.drive.unsqueeze(1)
+    def images(self, states: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """What each token makes of each of m states (m, N, K), for some tokens at a time: which, and (x, m, N, K)."""
+        rows = max(1, VALUES_AT_ONCE // states.numel())
+        for first in range(0, self.n_tokens, rows):
+            part = slice(first, first + rows)
+            yield part, torch.einsum("xbij,mbj->xmbi", self.linear[part], states) + self.drive[part].unsqueeze(1)
 
     def after_first(self) -> Tensor:
         """(n, N, K): the state after each token, if it is the first."""
-        return self.images(self.start.unsqueeze(0)).squeeze(1)
+        return torch.cat([images for _, images in self.images(self.start.unsqueeze(0))]).squeeze(1)
 
 
 def check_flat(stack: Stack) -> None:

@@ -15,16 +15,16 @@ def mean_states(maps: Maps, table: Tensor, length: int) -> Tensor:
     """
     states = maps.after_first()
     for _ in range(length - 1):
-        states = averaged(maps.images(states), table, states)
+        states = averaged(maps, states, table)
     return states
 
 
-def averaged(images: Tensor, table: Tensor, before: Tensor) -> Tensor:
-    """Of each element the mean of the images that the table says are its; what no pair leads to stays where it was."""
-    flat = images.flatten(0, 1)
-    sums = torch.zeros_like(before).index_add(0, table.flatten(), flat)
-    counts = torch.bincount(table.flatten(), minlength=len(before)).view(-1, 1, 1)
-    return torch.where(counts > 0, sums / counts.clamp(min=1), before)
+def averaged(maps: Maps, states: Tensor, table: Tensor) -> Tensor:
+    """Of each element the mean of what tokens make of states, where the table says that it is the product; unchanged where it never is."""
+    sums, counts = torch.zeros_like(states), torch.bincount(table.flatten(), minlength=len(states)).view(-1, 1, 1)
+    for part, images in maps.images(states):
+        sums.index_add_(0, table[part].flatten(), images.flatten(0, 1))
+    return torch.where(counts > 0, sums / counts.clamp(min=1), states)
 
 
 def shares(maps: Maps, states: Tensor, length: int) -> Tensor:

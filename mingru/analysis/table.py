@@ -38,7 +38,7 @@ def read_table(maps: Maps) -> Reading:
     states, rounds, settled = maps.after_first(), 0, False
     table, margin = nearest(maps, states)
     while not settled and rounds < ROUNDS:
-        states, before = averaged(maps.images(states), table, states), table
+        states, before = averaged(maps, states, table), table
         table, margin = nearest(maps, states)
         settled, rounds = torch.equal(table, before), rounds + 1
     return Reading(table, groups.fault(table), margin, rounds)
@@ -46,8 +46,11 @@ def read_table(maps: Maps) -> Reading:
 
 def nearest(maps: Maps, states: Tensor) -> tuple[Tensor, float]:
     """Of each product the element whose state is nearest, and the smallest margin."""
-    images = maps.images(states)
-    distances = torch.cdist(images.flatten(2).flatten(0, 1), states.flatten(1)).view(*images.shape[:2], -1)
-    near = distances.topk(min(2, distances.shape[-1]), dim=-1, largest=False)
-    margins = 1 - near.values[..., 0] / near.values[..., -1].clamp(min=torch.finfo(states.dtype).tiny)
-    return near.indices[..., 0], float(margins.min())
+    found, smallest = [], 1.0
+    for _, images in maps.images(states):
+        for products in images.flatten(2):
+            near = torch.cdist(products, states.flatten(1)).topk(min(2, len(states)), dim=-1, largest=False)
+            margins = 1 - near.values[:, 0] / near.values[:, -1].clamp(min=torch.finfo(states.dtype).tiny)
+            found.append(near.indices[:, 0])
+            smallest = min(smallest, float(margins.min()))
+    return torch.stack(found), smallest

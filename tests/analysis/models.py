@@ -35,7 +35,7 @@ def sign_and_plane() -> tuple[Tensor, Tensor]:
 
 
 def noisy(blocks: list[Tensor], noise: float, size: int, generator: torch.Generator) -> Maps:
-    """Orthogonal maps of blocks of `size` next to these representations, about random points; the rest of each block is turned at random."""
+    """Orthogonal maps of blocks of `size` next to these representations, about random points; the rest of a block is turned at random."""
     linear, starts = [], torch.full((len(blocks), size), 0.3, dtype=torch.float64)
     for block, start in zip(blocks, starts, strict=True):
         n, k = block.shape[:2]
@@ -65,7 +65,9 @@ def trained_s3() -> Stack:
         layer.inputs.copy_(stack.blocks[0].norm(stack.embed.weight))
         for name in ("linear", "drive", "start"):
             getattr(layer, name).copy_(getattr(maps, name))
-    optimiser = torch.optim.Adam([p for name, p in stack.named_parameters() if "embed" not in name and "blocks.0.norm" not in name], lr=1e-2)
+    # Not what comes before the layer, whose inputs are known to it.
+    after = [p for name, p in stack.named_parameters() if not name.startswith(("embed", "blocks.0.norm"))]
+    optimiser = torch.optim.Adam(after, lr=1e-2)
     table = table_of("S3")
     for _ in range(150):
         words = torch.randint(6, (16, 12), generator=generator)

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from tests.analysis.models import table_of
 
 from mingru.analysis import groups
+from tests.analysis.models import table_of
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ import json
 
 import pytest
 import torch
-from tests.analysis.models import products, table_of, trained_s3
-from tests.composed import composed, tiny
 
 import train
 from mingru.analysis import hardened_run
 from mingru.report.runs import local
 from mingru.sweep import records
 from scripts import harden
+from tests.analysis.models import products, table_of, trained_s3
+from tests.composed import composed, tiny
 
 QUICK = ("--lengths", "8", "100", "--sequences", "16", "--stream", "500")
 

@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-from tests.analysis.models import noisy, products, sign_and_plane, table_of, trained_s3
 
 from mingru.analysis import certificate, rest
 from mingru.analysis.exactness import count
@@ -15,6 +14,7 @@ from mingru.analysis.maps import Maps, read_flat
 from mingru.analysis.representation import largest_violation
 from mingru.analysis.states import mean_states, shares
 from mingru.analysis.table import read_table
+from tests.analysis.models import noisy, products, sign_and_plane, table_of, trained_s3
 
 TARGETS = torch.arange(6)
 

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from tests.analysis.models import permutations, sign_and_plane, table_of
 
 from mingru.analysis.orbit import nearest_orbit
 from mingru.analysis.representation import largest_violation, represents, restricted
+from tests.analysis.models import permutations, sign_and_plane, table_of
 
 
 def orbit_of(maps, start, size, noise=0.0):
