@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(PROJECT) if __name__ == "__main__" else sys.path[0]
@@ -84,58 +85,70 @@ def chosen(options: argparse.Namespace, stack: Stack, known: Tensor) -> tuple[st
     return table, reading, harden(stack, reading.table if table == "weights" else known, torch.arange(len(known)))
 
 
+def wanted(length: int) -> int:
+    """Fresh sequences without a wrong token that make a model exact at a length."""
+    return 256 if length >= LONG else 2048
+
+
 def measured(options: argparse.Namespace, stack: Stack, task: Task, own: list[int]) -> dict[int, Count]:
     lengths = options.lengths or sorted({*own, LONG})
     counts = {}
     for length in lengths:
-        sequences = options.sequences or (256 if length >= LONG else 2048)
-        counts[length] = count(stack, fresh(task, length, sequences))
+        counts[length] = count(stack, fresh(task, length, options.sequences or wanted(length)))
     if options.stream:
         counts[options.stream] = count(stack, fresh(task, options.stream, 1))
     return counts
 
 
-def run(options: argparse.Namespace) -> int:
+def explain(hardening: Hardening, certificate: dict[str, Any]) -> None:
+    answers, safe = hardening.answers, certificate["safe_tokens"]
+    print(f"Hardened by the table of the {certificate['table']}: {certificate['group']['text']}.\n")
+    print("\n".join(account.block_lines(certificate["blocks"])))
+    print(f"\nRight in all {answers.pairs:,} pairs of token and state, by {answers.margin:.3g} at least. A state may be off by")
+    print(f"{certificate['radius']:.3g}: rounding cannot matter for {safe['float32']:,} tokens (float64: {safe['float64']:.3g}).\n")
+
+
+def keep(options: argparse.Namespace, stack: Stack, task: Task, source: dict[str, Any], certificate: dict[str, Any]) -> None:
+    """Measure the hardened stack, show the numbers and write the run."""
+    evaluation = source["config"]["evaluation"]
+    counts = measured(options, stack, task, [*evaluation["lengths"], evaluation["select_length"]])
+    print(account.length_table(source["accuracy"], {str(length): found for length, found in counts.items()}))
+    certificate["measured"] = {str(length): account.counted(found) for length, found in counts.items()}
+    certificate["exact_at"] = [length for length, found in counts.items() if found.wrong == 0 and found.sequences >= wanted(length)]
+    record = hardened_run.record_of(source, stack, counts)
+    record |= {name: {str(length): getattr(task, name)(length) for length in counts} for name in ("chance", "constant")}
+    directory = options.out or hardened_run.beside(options.run)
+    hardened_run.write(directory, stack, record, certificate)
+    print(f"\nWritten to {directory}")
+
+
+def run(options: argparse.Namespace) -> None:
+    """ValueError, one line, for a run that cannot be hardened."""
     torch.set_num_threads(1)
     stack, cfg = train.load_run(options.run)
     source, task = records.read_json(options.run / records.RESULT), train.resolve(cfg)[1]
     known = group_table(task)
     check_flat(stack)
     table, reading, hardening = chosen(options, stack, known)
-    answers = hardening.answers
     if not hardening.right:
-        print(
-            f"harden.py: {options.run}: no near-representation of this group: with exact states {answers.wrong:,} of {answers.pairs:,} "
-            "answers are wrong; nothing is written",
-            file=sys.stderr,
+        raise ValueError(
+            f"{options.run}: no near-representation of this group: with exact states {hardening.answers.wrong:,} of "
+            f"{hardening.answers.pairs:,} answers are wrong; nothing is written"
         )
-        return 1
     radius = safe_radius(stack, hardening.states.flatten(1), torch.arange(len(known)))
     certificate = account.certificate(hardening, reading, table, radius)
-    print(f"Hardened by the table of the {table}: {certificate['group']['text']}.\n")
-    print("\n".join(account.block_lines(certificate["blocks"])))
-    print(f"\nRight in all {answers.pairs:,} pairs of token and state, by {answers.margin:.3g} at least.")
-    safe = certificate["safe_tokens"]
-    print(f"A state may be off by {radius:.3g}: rounding cannot matter for {safe['float32']:,} tokens (float64: {safe['float64']:.3g}).\n")
-    exact = hardened_stack(stack, hardening.exact)
-    counts = measured(options, exact, task, [*source["config"]["evaluation"]["lengths"], source["config"]["evaluation"]["select_length"]])
-    print(account.length_table(source["accuracy"], {str(length): found for length, found in counts.items()}))
-    certificate |= {"equals_task": torch.equal(hardening.table, known), "source": str(options.run.resolve().name)}
-    certificate["measured"] = {str(length): account.counted(found) for length, found in counts.items()}
-    record = hardened_run.record_of(source, exact, counts)
-    record |= {name: {str(length): getattr(task, name)(length) for length in counts} for name in ("chance", "constant")}
-    directory = options.out or hardened_run.beside(options.run)
-    hardened_run.write(directory, exact, record, certificate)
-    print(f"\nWritten to {directory}")
-    return 0
+    certificate |= {"equals_task": torch.equal(hardening.table, known), "source": options.run.resolve().name}
+    explain(hardening, certificate)
+    keep(options, hardened_stack(stack, hardening.exact), task, source, certificate)
 
 
 def main(argv: list[str] | None = None) -> int:
     try:
-        return run(arguments(argv))
+        run(arguments(argv))
     except (ValueError, OSError) as error:
         print(f"harden.py: {str(error).splitlines()[0]}", file=sys.stderr)
         return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def block_lines(blocks: list[dict[str, Any]]) -> list[str]:
     lines = [table_text(Table("blocks", "", headers[0], rows, headers[1]))] if rows else []
     if others:
         worst = max(block["learned_violation"] for block in others)
-        lines.append(f"{len(others)} blocks tell nothing of the product and are held at their mean (violations up to {worst:.2g}).")
+        lines.append(f"Blocks that tell nothing of the product, held at their mean: {len(others)}, with violations up to {worst:.2g}.")
     return lines
 
 

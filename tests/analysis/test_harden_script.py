@@ -59,6 +59,7 @@ def test_the_certificate_says_what_was_checked(fitted):
     assert found["answers"]["wrong"] == 0
     assert found["safe_tokens"]["float64"] > found["safe_tokens"]["float32"] > 0
     assert {block["represents"] for block in found["blocks"]} <= {"faithful", "a quotient of order 2", "nothing"}
+    assert found["exact_at"] == []
     assert found["measured"]["100"] == {"sequences": 16, "tokens": 1600, "wrong": 0, "first_wrong": None}
 
 
