@@ -13,8 +13,8 @@ LIBRARIES = {
     "torch": "torch", "lightning": "lightning", "hydra": "hydra-core", "wandb": "wandb", "numpy": "numpy", "numba": "numba",
     "triton": "triton",
 }  # fmt: skip
-# They show results and cannot change one.
-DISPLAY = ("mingru/report/", "mingru/sweep/display.py", "mingru/sweep/pace.py")
+# They show or examine results that are there, and nothing of them runs in training: they cannot change one.
+AFTERWARDS = ("mingru/report/", "mingru/analysis/", "mingru/mixers/hardened.py", "mingru/sweep/display.py", "mingru/sweep/pace.py")
 
 
 def git(*arguments: str) -> str | None:
@@ -34,12 +34,12 @@ def commit() -> tuple[str | None, bool | None]:
 
 @functools.cache
 def code_digest(project: Path = PROJECT) -> str:
-    """Twelve hexadecimal digits over train.py, tasks/ and mingru/, without the parts that only display."""
+    """Twelve hexadecimal digits over train.py, tasks/ and mingru/, without the parts that only look at results."""
     digest = hashlib.sha256()
     files = [project / "train.py", *sorted((project / "tasks").rglob("*.py")), *sorted((project / "mingru").rglob("*.py"))]
     for file in files:
         name = file.relative_to(project).as_posix()
-        if file.is_file() and not name.startswith(DISPLAY):
+        if file.is_file() and not name.startswith(AFTERWARDS):
             digest.update(name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return digest.hexdigest()[:12]
 

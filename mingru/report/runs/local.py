@@ -13,19 +13,24 @@ from mingru.report.runs.record import Run, RunsError, Source, from_parts
 
 FILES = {"started.json", "result.json", "failure.json"}
 OTHER_FOLDERS = {"wandb", "report"}
+# The key of a result that says which run it was made from (mingru/analysis/hardened_run.py).
+HARDENED = "hardened"
 CELL_FOLDER = re.compile(r"(?P<slug>.+)-(?P<cell>[0-9a-f]{8})")
 SEED_FOLDER = re.compile(r"s(?P<seed>\d+)(?:-a(?P<attempt>\d+))?")
 
 
 def read(outputs: Path) -> Source:
-    """Every folder under `outputs` that holds a record of a run.
+    """Every folder under `outputs` that holds a record of a run. Hardened ones are left out, and their number noted.
 
     Raises RunsError when `outputs` is not a folder.
     """
     if not outputs.is_dir():
         raise RunsError(f"{outputs}: no such folder")
     runs = [_run(Path(folder), names) for folder, names in _run_folders(str(outputs))]
-    return Source(str(outputs), sorted(runs, key=lambda run: run.origin))
+    counted = [run for run in runs if HARDENED not in run.values]
+    left_out = len(runs) - len(counted)
+    notes = [f"{outputs}: {left_out} hardened, which count as no runs of their own"] if left_out else []
+    return Source(str(outputs), sorted(counted, key=lambda run: run.origin), notes)
 
 
 def _run_folders(top: str) -> Iterator[tuple[str, set[str]]]:

@@ -1,0 +1,85 @@
+"""A trained flat model with its layer replaced by an exact representation of the group that it tracks."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mingru.analysis import groups
+from mingru.analysis.maps import Maps, read_flat, token_inputs
+from mingru.analysis.orbit import Orbit, held, nearest_orbit
+from mingru.analysis.rest import Answers, answers
+from mingru.analysis.states import mean_states, shares
+from mingru.mixers.hardened import Hardened
+from mingru.stack import Stack
+
+# Lengths of the words over which states are averaged. Longer ones leave less of what a block remembers of single tokens, and shorter ones
+# more of what it slowly loses: the longest is taken whose hardened model answers with nearly the widest margin.
+WORDS = (64, 16, 4)
+NEARLY = 0.9
+# A block with less than this share is held.
+CARRIES = 0.01
+
+
+@dataclass(frozen=True)
+class Hardening:
+    """`learned` and `exact` maps, the exact `states` (n, N, K) by element, one Orbit per block, and of each block the `share` of its
+    variance, over words of `word` tokens, that the product explains. `answers` is what the network makes of the exact states.
+    """
+
+    table: Tensor
+    learned: Maps
+    exact: Maps
+    states: Tensor
+    orbits: list[Orbit]
+    share: Tensor
+    word: int
+    answers: Answers
+
+    @property
+    def right(self) -> bool:
+        return self.answers.wrong == 0
+
+
+def harden(stack: Stack, table: Tensor, targets: Tensor) -> Hardening:
+    """The exact model next to this one, for the group of `table`; targets[g] is the class that answers element g.
+
+    Of each block the mean state of each element, over all words with that product, is moved to the nearest exact orbit. A block that
+    tells nothing of the product stays at its mean. `right` says whether the rest of the network, which is left alone, answers rightly in
+    every state after every token: where it does not, the model was no near-representation, or not of this group.
+    """
+    learned = read_flat(stack)
+    if learned.n_tokens != len(table):
+        raise ValueError(f"hardening: a table of {learned.n_tokens} elements is wanted, one for each token, got {len(table)}")
+    found = [at_length(stack, learned, table, targets, word) for word in WORDS]
+    widest = max(hardening.answers.margin for hardening in found)
+    return next(hardening for hardening in found if hardening.answers.margin >= min(widest, NEARLY * widest))
+
+
+def at_length(stack: Stack, learned: Maps, table: Tensor, targets: Tensor, word: int) -> Hardening:
+    means = mean_states(learned, table, word)
+    share = shares(learned, means, word)
+    blocks = zip(means.unbind(1), share >= CARRIES, strict=True)
+    orbits = [nearest_orbit(given, table) if carries else held(given) for given, carries in blocks]
+    states = torch.stack([orbit.states for orbit in orbits], dim=1)
+    linear = torch.stack([orbit.maps for orbit in orbits], dim=1)
+    centre = torch.stack([orbit.centre for orbit in orbits])
+    drive = centre - (linear @ centre.unsqueeze(-1)).squeeze(-1)
+    exact = Maps(linear, drive, states[groups.identity(table)])
+    return Hardening(table, learned, exact, states, orbits, share, word, answers(stack, states.flatten(1), targets))
+
+
+def hardened_stack(stack: Stack, exact: Maps) -> Stack:
+    """A copy of the stack in which the exact maps take the mixer's place."""
+    layer = Hardened(stack.blocks[0].mixer.d_model, exact.n_tokens, exact.block_size)
+    inputs = token_inputs(stack)
+    layer = layer.to(inputs)
+    for name, values in (("linear", exact.linear), ("drive", exact.drive), ("start", exact.start)):
+        setattr(layer, name, values.clone())
+    layer.inputs.copy_(inputs)
+    hardened = copy.deepcopy(stack)
+    hardened.blocks[0].mixer = layer
+    return hardened

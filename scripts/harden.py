@@ -1,0 +1,155 @@
+"""Make a trained flat model of a group exact, with a certificate: python scripts/harden.py outputs/s3/givens-0123abcd/s0"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(PROJECT) if __name__ == "__main__" else sys.path[0]
+# Before torch is imported: its matrices are small here.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import train
+from mingru.analysis import account, hardened_run
+from mingru.analysis.exactness import Count, count
+from mingru.analysis.hardening import Hardening, harden, hardened_stack
+from mingru.analysis.maps import check_flat, read_flat
+from mingru.analysis.rest import safe_radius
+from mingru.analysis.table import Reading, read_table
+from mingru.stack import Stack
+from mingru.sweep import records
+from tasks.algebra.cayley import LARGEST_TABLE
+from tasks.algebra.transitions import Group
+from tasks.base import Task
+from tasks.stream import generator
+from tasks.word_problem import WordProblem
+
+LONG, BATCH = 16_384, 128
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Read the group off a trained flat model, and make the model exact.")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="the folder of a finished run")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the hardened run (default: RUN_DIR-hardened)")
+    parser.add_argument("--table", choices=["weights", "task"], help="whose table (default: the weights' if a group, else the task's)")
+    parser.add_argument("--lengths", type=int, nargs="+", metavar="T", help="where to measure (default: the run's own lengths and 16,384)")
+    parser.add_argument("--sequences", type=int, metavar="N", help="sequences per length (default: 2,048, and 256 from 16,384 on)")
+    parser.add_argument("--stream", type=int, default=1_000_000, metavar="T", help="tokens of one long sequence, or 0 (default: 10^6)")
+    options = parser.parse_args(argv)
+    numbers = [*(options.lengths or []), *([] if options.sequences is None else [options.sequences])]
+    if min(numbers, default=1) < 1 or options.stream < 0:
+        parser.error("lengths and sequences are 1 or more, and a stream 0 or more")
+    return options
+
+
+def group_table(task: Task) -> Tensor:
+    """The task's multiplication table; ValueError unless its tokens are all elements of a group."""
+    if task.metric.name != "accuracy":
+        raise ValueError(f"{task.name}: a regression task has no group; hardening reads models of a word problem, such as task=s3")
+    group = task.group if isinstance(task, WordProblem) and task.levels == 0 else None
+    if not isinstance(group, Group) or group.order > LARGEST_TABLE:
+        raise ValueError(
+            f"{task.name}: hardening wants a word problem without hierarchy whose tokens are all elements of a group, such as task=s3"
+        )
+    elements = np.arange(group.order)
+    return torch.from_numpy(group.step(elements[:, None], elements).astype(np.int64))
+
+
+def fresh(task: Task, length: int, sequences: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Sequences of the split "harden", which nothing was trained or selected on."""
+    for index, first in enumerate(range(0, sequences, BATCH)):
+        batch = task.sample(generator(task.name, "harden", length, index), BATCH if sequences > 1 else 1, length)
+        yield batch.inputs[: sequences - first], batch.targets[: sequences - first]
+
+
+def chosen(options: argparse.Namespace, stack: Stack, known: Tensor) -> tuple[str, Reading, Hardening]:
+    """Whose table, what was read off the weights, and the hardened maps."""
+    reading = read_table(read_flat(stack))
+    table = options.table or ("task" if reading.fault else "weights")
+    if table == "weights" and reading.fault:
+        raise ValueError(f"{options.run}: the table read off the weights is no group's: {reading.fault}; --table task takes the task's")
+    wrong = int((reading.table != known).sum())
+    print(
+        f"Read off the weights: {'a group' if reading.fault is None else f'no group ({reading.fault})'} after {reading.rounds} rounds; "
+        f"{known.numel() - wrong:,} of {known.numel():,} products as the task has them; smallest margin {reading.margin:.3f}."
+    )
+    return table, reading, harden(stack, reading.table if table == "weights" else known, torch.arange(len(known)))
+
+
+def wanted(length: int) -> int:
+    """Fresh sequences without a wrong token that make a model exact at a length."""
+    return 256 if length >= LONG else 2048
+
+
+def measured(options: argparse.Namespace, stack: Stack, task: Task, own: list[int]) -> dict[int, Count]:
+    lengths = options.lengths or sorted({*own, LONG})
+    counts = {}
+    for length in lengths:
+        counts[length] = count(stack, fresh(task, length, options.sequences or wanted(length)))
+    if options.stream:
+        counts[options.stream] = count(stack, fresh(task, options.stream, 1))
+    return counts
+
+
+def explain(hardening: Hardening, certificate: dict[str, Any]) -> None:
+    answers, safe = hardening.answers, certificate["safe_tokens"]
+    print(f"Hardened by the table of the {certificate['table']}: {certificate['group']['text']}.\n")
+    print("\n".join(account.block_lines(certificate["blocks"])))
+    print(f"\nRight in all {answers.pairs:,} pairs of token and state, by {answers.margin:.3g} at least. A state may be off by")
+    print(f"{certificate['radius']:.3g}: rounding cannot matter for {safe['float32']:,} tokens (float64: {safe['float64']:.3g}).\n")
+
+
+def keep(options: argparse.Namespace, stack: Stack, task: Task, source: dict[str, Any], certificate: dict[str, Any]) -> None:
+    """Measure the hardened stack, show the numbers and write the run."""
+    evaluation = source["config"]["evaluation"]
+    counts = measured(options, stack, task, [*evaluation["lengths"], evaluation["select_length"]])
+    print(account.length_table(source["accuracy"], {str(length): found for length, found in counts.items()}))
+    certificate["measured"] = {str(length): account.counted(found) for length, found in counts.items()}
+    certificate["exact_at"] = [length for length, found in counts.items() if found.wrong == 0 and found.sequences >= wanted(length)]
+    record = hardened_run.record_of(source, stack, counts)
+    record |= {name: {str(length): getattr(task, name)(length) for length in counts} for name in ("chance", "constant")}
+    directory = options.out or hardened_run.beside(options.run)
+    hardened_run.write(directory, stack, record, certificate)
+    print(f"\nWritten to {directory}")
+
+
+def run(options: argparse.Namespace) -> None:
+    """ValueError, one line, for a run that cannot be hardened."""
+    torch.set_num_threads(1)
+    stack, cfg = train.load_run(options.run)
+    source, task = records.read_json(options.run / records.RESULT), train.resolve(cfg)[1]
+    known = group_table(task)
+    check_flat(stack)
+    table, reading, hardening = chosen(options, stack, known)
+    if not hardening.right:
+        raise ValueError(
+            f"{options.run}: no near-representation of this group: with exact states {hardening.answers.wrong:,} of "
+            f"{hardening.answers.pairs:,} answers are wrong; nothing is written"
+        )
+    radius = safe_radius(stack, hardening.states.flatten(1), torch.arange(len(known)))
+    certificate = account.certificate(hardening, reading, table, radius)
+    certificate |= {"equals_task": torch.equal(hardening.table, known), "source": options.run.resolve().name}
+    explain(hardening, certificate)
+    keep(options, hardened_stack(stack, hardening.exact), task, source, certificate)
+
+
+def main(argv: list[str] | None = None) -> int:
+    try:
+        run(arguments(argv))
+    except (ValueError, OSError) as error:
+        print(f"harden.py: {str(error).splitlines()[0]}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

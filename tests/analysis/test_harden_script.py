@@ -1,0 +1,110 @@
+"""scripts/harden.py: from a run's folder to a hardened run beside it, or one line that says why not."""
+
+import json
+
+import pytest
+import torch
+
+import train
+from mingru.analysis import hardened_run
+from mingru.report.runs import local
+from mingru.sweep import records
+from scripts import harden
+from tests.analysis.models import products, table_of, trained_s3
+from tests.composed import composed, tiny
+
+QUICK = ("--lengths", "8", "100", "--sequences", "16", "--stream", "500")
+
+
+def made(outputs, *overrides):
+    """A finished run of six steps and its folder."""
+    cfg = tiny(outputs, *overrides)
+    record = train.run(cfg)
+    return records.run_directory(record["config"]), record
+
+
+@pytest.fixture
+def fitted(tmp_path):
+    """A run whose stack nearly represents S3."""
+    directory, record = made(tmp_path, "task=s3", "mixer=givens")
+    stack = trained_s3()
+    record |= {"config": hardened_run.config_of(record["config"], stack)}
+    hardened_run.write(directory, stack, record, {})
+    return directory
+
+
+def test_a_hardened_run_loads_like_any_other_and_is_right(fitted, capsys):
+    assert harden.main([str(fitted), *QUICK]) == 0
+    said = capsys.readouterr().out
+    assert "a group after" in said
+    assert "36 of 36 products as the task has them" in said
+    assert "non-abelian group of order 6: 1 of order 1, 3 of order 2, 2 of order 3" in said
+    assert "a quotient of order 2" in said
+    directory = fitted.with_name("s0-hardened")
+    stack, cfg = train.load_run(directory)
+    assert cfg.stack[0].mixer == "hardened"
+    words = torch.randint(6, (4, 1000))
+    assert torch.equal(stack(words)[0].argmax(-1), products(table_of("S3"), words))
+    record = records.read_json(directory / "result.json")
+    assert record["accuracy"] == {"8": 1, "100": 1, "500": 1}
+    assert record["chance"]["8"] == pytest.approx(1 / 6)
+    assert record["hardened"]["mixer"] == "givens"
+
+
+def test_the_certificate_says_what_was_checked(fitted):
+    assert harden.main([str(fitted), *QUICK]) == 0
+    found = json.loads((fitted.with_name("s0-hardened") / "certificate.json").read_text())
+    assert (found["table"], found["equals_task"], found["relations"]) == ("weights", True, 36)
+    assert found["largest_violation"] < 1e-13
+    assert found["answers"]["wrong"] == 0
+    assert found["safe_tokens"]["float64"] > found["safe_tokens"]["float32"] > 0
+    assert {block["represents"] for block in found["blocks"]} <= {"faithful", "a quotient of order 2", "nothing"}
+    assert found["exact_at"] == []
+    assert found["measured"]["100"] == {"sequences": 16, "tokens": 1600, "wrong": 0, "first_wrong": None}
+
+
+def test_a_loaded_run_is_the_model_in_memory(fitted, tmp_path):
+    out = tmp_path / "elsewhere"
+    assert harden.main([str(fitted), "--out", str(out), *QUICK, "--table", "task"]) == 0
+    stack = train.load_run(fitted)[0]
+    exact = harden.hardened_stack(stack, harden.harden(stack, table_of("S3"), torch.arange(6)).exact)
+    words = torch.randint(6, (2, 50))
+    assert torch.equal(train.load_run(out)[0](words)[0], exact(words)[0])
+    assert json.loads((out / "certificate.json").read_text())["table"] == "task"
+
+
+def test_a_hardened_run_counts_as_no_run_of_its_own(fitted, tmp_path):
+    assert harden.main([str(fitted), *QUICK]) == 0
+    source = local.read(tmp_path)
+    assert [run.origin for run in source.runs] == [str(fitted)]
+    assert source.notes == [f"{tmp_path}: 1 hardened, which count as no runs of their own"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("task=s3", "mixer=givens"), "no near-representation of this group"),
+        (("task=s3", "mixer=givens", "extractor=signed"), "of one layer, and this one has 2"),
+        (("task=s3", "mixer=gru"), "gru: its maps cannot be read"),
+        (("task=s3_hier", "mixer=givens", "extractor=none"), "without hierarchy"),
+        (("task=flip_flop", "mixer=signed"), "tokens are all elements of a group"),
+    ],
+)
+def test_what_cannot_be_hardened_is_one_line(tmp_path, capsys, overrides, message):
+    directory, _ = made(tmp_path, *overrides)
+    assert harden.main([str(directory), *QUICK]) == 1
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("harden.py: ")
+    assert message in complaint
+    assert complaint.count("\n") == 1
+    assert not directory.with_name("s0-hardened").exists()
+
+
+def test_a_folder_without_a_finished_run_is_one_line(tmp_path, capsys):
+    assert harden.main([str(tmp_path)]) == 1
+    assert "holds no finished run" in capsys.readouterr().err
+
+
+def test_a_regression_task_is_refused():
+    with pytest.raises(ValueError, match="a regression task has no group"):
+        harden.group_table(train.resolve(composed("task=pendulum"))[1])

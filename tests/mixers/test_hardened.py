@@ -1,0 +1,60 @@
+"""A hardened layer is a mixer like any other, though no YAML names it."""
+
+import pytest
+import torch
+
+from mingru.mixers.hardened import Hardened
+
+
+@pytest.fixture
+def mixer():
+    layer = Hardened(8, n_tokens=5, block_size=4).double()
+    layer.inputs.copy_(torch.randn(5, 8))
+    layer.linear.copy_(torch.linalg.qr(torch.randn(5, 2, 4, 4, dtype=torch.float64))[0])
+    layer.drive.copy_(torch.randn(5, 2, 4))
+    layer.start.copy_(torch.randn(2, 4))
+    return layer
+
+
+def test_every_split_and_single_steps_give_the_whole(mixer):
+    x = mixer.inputs[torch.randint(5, (3, 7))]
+    whole, last = mixer(x)
+    for cut in range(1, 7):
+        first, state = mixer(x[:, :cut])
+        second, end = mixer(x[:, cut:], state)
+        torch.testing.assert_close(torch.cat([first, second], dim=1), whole)
+        torch.testing.assert_close(end, last)
+    state = None
+    for t in range(7):
+        y_t, state = mixer.step(x[:, t], state)
+        torch.testing.assert_close(y_t, whole[:, t])
+
+
+def test_each_token_moves_the_state_by_its_own_map(mixer):
+    tokens = torch.randint(5, (2, 6))
+    state = mixer.init_state(2)
+    for t in range(6):
+        state = torch.einsum("bnij,bnj->bni", mixer.linear[tokens[:, t]], state) + mixer.drive[tokens[:, t]]
+    torch.testing.assert_close(mixer(mixer.inputs[tokens])[1], state)
+
+
+def test_an_input_counts_as_the_token_next_to_it(mixer):
+    x = mixer.inputs[torch.randint(5, (2, 6))]
+    torch.testing.assert_close(mixer(x + 0.01 * torch.randn_like(x))[0], mixer(x)[0])
+
+
+def test_gradients_reach_the_state_that_is_carried(mixer):
+    state = mixer.init_state(2).requires_grad_()
+    mixer(mixer.inputs[torch.randint(5, (2, 6))], state)[0].sum().backward()
+    assert state.grad.norm() > 0
+
+
+def test_maps_stay_exact_in_a_float32_model():
+    layer = Hardened(8, n_tokens=5, block_size=4)
+    assert layer.linear.dtype == torch.float64
+    assert layer.init_state(2).dtype == layer(torch.randn(2, 3, 8))[0].dtype == torch.float32
+
+
+def test_a_width_that_is_no_multiple_of_the_block_size_is_refused():
+    with pytest.raises(ValueError, match="d_model must be a multiple of block_size 3, got 8"):
+        Hardened(8, n_tokens=5, block_size=3)
