@@ -135,7 +135,8 @@ class Mixer(nn.Module):
 
     def _fits_kernel(self, x_t: Tensor, state: Tensor | None) -> bool:
         """Whether a token can go to its kernel. What cannot is checked one by one, which takes longer than the kernel."""
-        weight = self._weight
+        # The attributes of a module take longer to find than all that is asked here.
+        weight = self._modules["projection"]._parameters["weight"]
         return (
             is_plain(x_t)
             and is_plain(state)

@@ -164,12 +164,15 @@ def _call(
     x, state = x.contiguous(), state.contiguous()
     y, new = torch.empty_like(x), torch.empty_like(state)
     tensors = x.data_ptr(), state.data_ptr(), y.data_ptr(), new.data_ptr()
-    kernel((len(x), x.numel() * x.shape[-1]), x.dtype, (x.element_size(), *sizes), scratch, LANES, *places, tensors)
+    batch, width = x.shape
+    kernel((batch, batch * width * width), x.dtype, (x.itemsize, *sizes), scratch, LANES, *places, tensors)
     return y, new
 
 
 def _linear(layer: nn.Module) -> tuple[int, int]:
-    return layer.weight.data_ptr(), layer.bias.data_ptr()
+    # The attributes of a module take longer to find than this whole function.
+    parameters = layer._parameters
+    return parameters["weight"].data_ptr(), parameters["bias"].data_ptr()
 
 
 def log(projection: nn.Module, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:

@@ -30,6 +30,8 @@ from torch import Tensor
 
 # Below this many elements a second thread costs more than it saves.
 ELEMENTS_PER_THREAD = 32_768
+# A number of the kind that a kernel computes in.
+LIKE = {torch.float32: np.float32(0), torch.float64: np.float64(0)}
 
 jit = functools.partial(numba.njit, nogil=True, error_model="numpy")
 # A part of one kernel: what it takes and returns stays in registers.
@@ -101,18 +103,19 @@ class Kernel:
 
     def __call__(self, work: tuple[int, int], dtype: torch.dtype, sizes: tuple[int, ...], scratch: int, *places) -> None:
         """Do all units; `work` is how many they are and about how many numbers they touch, `scratch` in elements."""
-        like = np.float32(0) if dtype == torch.float32 else np.float64(0)
+        like = LIKE[dtype]
         compiled_for = dtype, *map(len, places)
         if compiled_for not in self._ready:
             self._prepare(sizes, like, places)
             self._ready.add(compiled_for)
         units, elements = work
-        threads = min(torch.get_num_threads(), units, 1 + elements // ELEMENTS_PER_THREAD)
+        threads = 1 if elements < ELEMENTS_PER_THREAD else min(torch.get_num_threads(), units, 1 + elements // ELEMENTS_PER_THREAD)
         memory = torch.empty(threads * scratch, dtype=dtype)
-        address, pitch = memory.data_ptr(), scratch * memory.element_size()
+        address = memory.data_ptr()
         if threads == 1:
             self._function(0, units, sizes, like, address, *places)
             return
+        pitch = scratch * memory.element_size()
         cuts = [units * i // threads for i in range(threads + 1)]
         parts = [(*cuts[i : i + 2], sizes, like, address + i * pitch, *places) for i in range(threads)]
         others = [_pool(os.getpid(), threads - 1).submit(self._function, *part) for part in parts[1:]]
