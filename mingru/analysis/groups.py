@@ -55,11 +55,6 @@ def associative(table: Tensor) -> bool:
     return True
 
 
-def inverses(table: Tensor) -> Tensor:
-    """(n,): of a group's table, the inverse of each element."""
-    return (table == identity(table)).int().argmax(dim=1)
-
-
 def describe(table: Tensor) -> Group:
     """What a group's table tells; ValueError where it is not one."""
     why = fault(table)

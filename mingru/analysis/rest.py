@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -102,7 +102,7 @@ def normed(norm: nn.LayerNorm, moved: Tensor | float, spread: Tensor) -> Tensor:
     return moved / ((spread - moved).clamp(min=0).square() / width + norm.eps).sqrt()
 
 
-def largest_radius(holds, most: float) -> float:
+def largest_radius(holds: Callable[[float], bool], most: float) -> float:
     low, high = 0.0, most
     if not holds(0.0):
         return 0.0
