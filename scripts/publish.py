@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
+from mingru.analysis.hardened_run import CERTIFICATE
 from mingru.sweep import published, records
+
+
+def found(outputs: Path) -> Iterator[dict[str, Any]]:
+    """Every result under a folder, that of a hardened run with its certificate."""
+    for file in sorted(outputs.rglob(records.RESULT)):
+        record, certificate = records.read_json(file), records.read_json(file.with_name(CERTIFICATE))
+        if record is not None:
+            yield record if certificate is None else record | {"certificate": certificate}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -20,9 +31,8 @@ def main(argv: list[str] | None = None) -> int:
     if not options.outputs.is_dir():
         print(f"publish.py: {options.outputs}: no such folder", file=sys.stderr)
         return 1
-    found = filter(None, map(records.read_json, sorted(options.outputs.rglob(records.RESULT))))
     try:
-        new = published.append(options.file, found)
+        new = published.append(options.file, found(options.outputs))
         print(f"{options.file}: {new} new, {len(published.read(options.file))} in all")
     except (ValueError, OSError) as error:
         print(f"publish.py: {error}", file=sys.stderr)

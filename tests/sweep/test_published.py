@@ -69,6 +69,17 @@ def test_a_file_that_is_no_record_is_named_with_its_line(tmp_path, made, capsys)
     assert publish.main([str(file), "--outputs", str(tmp_path / "nowhere")]) == 1
 
 
+def test_a_hardened_run_is_published_with_its_certificate(tmp_path, made):
+    record, _ = made
+    file = tmp_path / "hardened.jsonl"
+    folder = tmp_path / "hardened" / "s3-hardened"
+    records.write_json(folder / records.RESULT, record | {"cell": "0123abcd", "hardened": {"seed": 3}})
+    records.write_json(folder / "certificate.json", {"exact_at": [64]})
+    assert publish.main([str(file), "--outputs", str(folder)]) == 0
+    (kept,) = published.read(file).values()
+    assert (kept["hardened"], kept["certificate"]) == ({"seed": 3}, {"exact_at": [64]})
+
+
 @pytest.mark.slow
 def test_a_sweep_on_another_machine_trains_only_what_is_not_published(tmp_path):
     words = ("mixer=signed", "extractor=none", "task=parity", "-m")
