@@ -40,7 +40,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Read the group off a trained flat model, and make the model exact.")
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="the folder of a finished run")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the hardened run (default: RUN_DIR-hardened)")
-    parser.add_argument("--table", choices=["weights", "task"], help="whose table (default: the weights' if a group, else the task's)")
+    parser.add_argument("--table", choices=["weights", "task"], default="weights", help="whose table (default: the weights')")
     parser.add_argument("--lengths", type=int, nargs="+", metavar="T", help="where to measure (default: the run's own lengths and 16,384)")
     parser.add_argument("--sequences", type=int, metavar="N", help="sequences per length (default: 2,048, and 256 from 16,384 on)")
     parser.add_argument("--stream", type=int, default=1_000_000, metavar="T", help="tokens of one long sequence, or 0 (default: 10^6)")
@@ -74,10 +74,12 @@ def fresh(task: Task, length: int, sequences: int) -> Iterator[tuple[Tensor, Ten
 def chosen(options: argparse.Namespace, stack: Stack, known: Tensor) -> tuple[str, Reading, Hardening]:
     """Whose table, what was read off the weights, and the hardened maps."""
     reading = read_table(read_flat(stack))
-    table = options.table or ("task" if reading.fault else "weights")
+    wrong, table = int((reading.table != known).sum()), options.table
     if table == "weights" and reading.fault:
-        raise ValueError(f"{options.run}: the table read off the weights is no group's: {reading.fault}; --table task takes the task's")
-    wrong = int((reading.table != known).sum())
+        raise ValueError(
+            f"{options.run}: no near-representation: the table read off the weights is no group's ({reading.fault}; {wrong:,} of "
+            f"{known.numel():,} products are not the task's); --table task puts the task's in its place"
+        )
     print(
         f"Read off the weights: {'a group' if reading.fault is None else f'no group ({reading.fault})'} after {reading.rounds} rounds; "
         f"{known.numel() - wrong:,} of {known.numel():,} products as the task has them; smallest margin {reading.margin:.3f}."

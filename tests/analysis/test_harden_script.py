@@ -83,7 +83,7 @@ def test_a_hardened_run_counts_as_no_run_of_its_own(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (("task=s3", "mixer=givens"), "no near-representation of this group"),
+        (("task=s3", "mixer=givens"), "no near-representation: the table read off the weights is no group's"),
         (("task=s3", "mixer=givens", "extractor=signed"), "of one layer, and this one has 2"),
         (("task=s3", "mixer=gru"), "gru: its maps cannot be read"),
         (("task=s3_hier", "mixer=givens", "extractor=none"), "without hierarchy"),
@@ -97,6 +97,13 @@ def test_what_cannot_be_hardened_is_one_line(tmp_path, capsys, overrides, messag
     assert complaint.startswith("harden.py: ")
     assert message in complaint
     assert complaint.count("\n") == 1
+    assert not directory.with_name("s0-hardened").exists()
+
+
+def test_what_the_tasks_table_does_not_make_right_is_one_line(tmp_path, capsys):
+    directory, _ = made(tmp_path, "task=s3", "mixer=givens")
+    assert harden.main([str(directory), *QUICK, "--table", "task"]) == 1
+    assert "no near-representation of this group" in capsys.readouterr().err
     assert not directory.with_name("s0-hardened").exists()
 
 
