@@ -7,14 +7,13 @@ from typing import Any
 
 from mingru.analysis.exactness import Count
 from mingru.callbacks import save_weights
+from mingru.report.runs.local import HARDENED
 from mingru.result import stack_facts
 from mingru.stack import Stack
 from mingru.sweep import records
 from mingru.training import WEIGHTS
 
 CERTIFICATE = "certificate.json"
-# By this key readers of runs know that a record is no seed of its own.
-HARDENED = "hardened"
 
 
 def beside(directory: Path) -> Path:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from mingru.mixers.base import Mixer, require_positive
+from mingru.mixers.blocks import require_blocks
 from mingru.ops.block_scan import block_scan
 from mingru.types import Inputs, Outputs, State
 
@@ -21,9 +22,7 @@ class Hardened(Mixer):
 
     def __init__(self, d_model: int, n_tokens: int = 1, block_size: int = 1, name: str = "hardened") -> None:
         require_positive(name, "n_tokens", n_tokens)
-        require_positive(name, "block_size", block_size)
-        if d_model % block_size:
-            raise ValueError(f"{name}: d_model must be a multiple of block_size {block_size}, got {d_model}")
+        require_blocks(name, d_model, block_size)
         n_blocks = d_model // block_size
         super().__init__(name, d_model, (n_blocks, block_size))
         self.register_buffer("inputs", torch.zeros(n_tokens, d_model))

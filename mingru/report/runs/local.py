@@ -13,7 +13,7 @@ from mingru.report.runs.record import Run, RunsError, Source, from_parts
 
 FILES = {"started.json", "result.json", "failure.json"}
 OTHER_FOLDERS = {"wandb", "report"}
-# The key of a result that says which run it was made from (mingru/analysis/hardened_run.py).
+# The key of a result that says which run it was made from (mingru/analysis/hardened_run.py writes it): it is no seed of its own.
 HARDENED = "hardened"
 CELL_FOLDER = re.compile(r"(?P<slug>.+)-(?P<cell>[0-9a-f]{8})")
 SEED_FOLDER = re.compile(r"s(?P<seed>\d+)(?:-a(?P<attempt>\d+))?")
