@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,17 @@ from torch import Tensor
 
 import train
 from mingru.analysis import account, hardened_run
-from mingru.analysis.exactness import Count, count
 from mingru.analysis.hardening import Hardening, harden, hardened_stack
 from mingru.analysis.maps import check_flat, read_flat
 from mingru.analysis.rest import safe_radius
 from mingru.analysis.table import Reading, read_table
 from mingru.stack import Stack
 from mingru.sweep import records
+from scripts.exact import add_measurement, check_measurement, exact_at, measured
 from tasks.algebra.cayley import LARGEST_TABLE
 from tasks.algebra.transitions import Group
 from tasks.base import Task
-from tasks.stream import generator
 from tasks.word_problem import WordProblem
-
-LONG, BATCH = 16_384, 128
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -41,13 +37,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="the folder of a finished run")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the hardened run (default: RUN_DIR-hardened)")
     parser.add_argument("--table", choices=["weights", "task"], default="weights", help="whose table (default: the weights')")
-    parser.add_argument("--lengths", type=int, nargs="+", metavar="T", help="where to measure (default: the run's own lengths and 16,384)")
-    parser.add_argument("--sequences", type=int, metavar="N", help="sequences per length (default: 2,048, and 256 from 16,384 on)")
-    parser.add_argument("--stream", type=int, default=1_000_000, metavar="T", help="tokens of one long sequence, or 0 (default: 10^6)")
+    add_measurement(parser, stream=1_000_000)
     options = parser.parse_args(argv)
-    numbers = [*(options.lengths or []), *([] if options.sequences is None else [options.sequences])]
-    if min(numbers, default=1) < 1 or options.stream < 0:
-        parser.error("lengths and sequences are 1 or more, and a stream 0 or more")
+    check_measurement(parser, options)
     return options
 
 
@@ -62,13 +54,6 @@ def group_table(task: Task) -> Tensor:
         )
     elements = np.arange(group.order)
     return torch.from_numpy(group.step(elements[:, None], elements).astype(np.int64))
-
-
-def fresh(task: Task, length: int, sequences: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Sequences of the split "harden", which nothing was trained or selected on."""
-    for index, first in enumerate(range(0, sequences, BATCH)):
-        batch = task.sample(generator(task.name, "harden", length, index), BATCH if sequences > 1 else 1, length)
-        yield batch.inputs[: sequences - first], batch.targets[: sequences - first]
 
 
 def chosen(options: argparse.Namespace, stack: Stack, known: Tensor) -> tuple[str, Reading, Hardening]:
@@ -87,21 +72,6 @@ def chosen(options: argparse.Namespace, stack: Stack, known: Tensor) -> tuple[st
     return table, reading, harden(stack, reading.table if table == "weights" else known, torch.arange(len(known)))
 
 
-def wanted(length: int) -> int:
-    """Fresh sequences without a wrong token that make a model exact at a length."""
-    return 256 if length >= LONG else 2048
-
-
-def measured(options: argparse.Namespace, stack: Stack, task: Task, own: list[int]) -> dict[int, Count]:
-    lengths = options.lengths or sorted({*own, LONG})
-    counts = {}
-    for length in lengths:
-        counts[length] = count(stack, fresh(task, length, options.sequences or wanted(length)))
-    if options.stream:
-        counts[options.stream] = count(stack, fresh(task, options.stream, 1))
-    return counts
-
-
 def explain(hardening: Hardening, certificate: dict[str, Any]) -> None:
     answers, safe = hardening.answers, certificate["safe_tokens"]
     print(f"Hardened by the table of the {certificate['table']}: {certificate['group']['text']}.\n")
@@ -112,11 +82,10 @@ def explain(hardening: Hardening, certificate: dict[str, Any]) -> None:
 
 def keep(options: argparse.Namespace, stack: Stack, task: Task, source: dict[str, Any], certificate: dict[str, Any]) -> None:
     """Measure the hardened stack, show the numbers and write the run."""
-    evaluation = source["config"]["evaluation"]
-    counts = measured(options, stack, task, [*evaluation["lengths"], evaluation["select_length"]])
+    counts = measured(options, stack, task, source["config"]["evaluation"])
     print(account.length_table(source["accuracy"], {str(length): found for length, found in counts.items()}))
     certificate["measured"] = {str(length): account.counted(found) for length, found in counts.items()}
-    certificate["exact_at"] = [length for length, found in counts.items() if found.wrong == 0 and found.sequences >= wanted(length)]
+    certificate["exact_at"] = exact_at(counts)
     record = hardened_run.record_of(source, stack, counts)
     record |= {name: {str(length): getattr(task, name)(length) for length in counts} for name in ("chance", "constant")}
     directory = options.out or hardened_run.beside(options.run)

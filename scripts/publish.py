@@ -16,11 +16,12 @@ from mingru.sweep import published, records
 
 
 def found(outputs: Path) -> Iterator[dict[str, Any]]:
-    """Every result under a folder, that of a hardened run with its certificate."""
+    """Every result under a folder, with what lies beside it: a hardened run's certificate, and where a run was exact as learned."""
     for file in sorted(outputs.rglob(records.RESULT)):
-        record, certificate = records.read_json(file), records.read_json(file.with_name(CERTIFICATE))
+        record = records.read_json(file)
+        beside = {name: records.read_json(file.with_name(name)) for name in (CERTIFICATE, published.EXACTNESS)}
         if record is not None:
-            yield record if certificate is None else record | {"certificate": certificate}
+            yield record | {Path(name).stem: found for name, found in beside.items() if found is not None}
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mingru.metrics import IGNORE
 from mingru.stack import Stack
 
 TOKENS_AT_ONCE = 2**14
@@ -34,7 +35,7 @@ class Count:
 
 @torch.inference_mode()
 def count(stack: Stack, batches: Iterable[tuple[Tensor, Tensor]]) -> Count:
-    """Over batches of whole sequences (inputs, targets), each (B, T), every position scored; the state is carried from piece to piece."""
+    """Over batches of whole sequences (inputs, targets), each (B, T); the state is carried from piece to piece."""
     total = Count()
     for inputs, targets in batches:
         wrong = torch.zeros(len(inputs), dtype=torch.bool)
@@ -42,13 +43,13 @@ def count(stack: Stack, batches: Iterable[tuple[Tensor, Tensor]]) -> Count:
         for start in range(0, inputs.shape[1], piece):
             part = slice(start, start + piece)
             logits, state = stack(inputs[:, part], state)
-            missed = logits.argmax(-1) != targets[:, part]
+            missed = (logits.argmax(-1) != targets[:, part]) & (targets[:, part] != IGNORE)
             if missed.any():
                 found = start + 1 + int(missed.any(0).int().argmax())
                 total.first = found if total.first is None else min(found, total.first)
             total.wrong += int(missed.sum())
             wrong |= missed.any(1)
-        total.tokens += inputs.numel()
+        total.tokens += int((targets != IGNORE).sum())
         total.sequences += len(inputs)
         total.wrong_sequences += int(wrong.sum())
     return total

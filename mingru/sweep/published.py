@@ -17,6 +17,8 @@ from mingru.sweep.claim import is_result
 from mingru.sweep.request import Request
 
 log = logging.getLogger(__name__)
+# Beside a run's record: where it was exact as learned (scripts/exact.py).
+EXACTNESS = "exactness.json"
 
 
 def key(record: dict[str, Any]) -> tuple[str, int, str]:
@@ -38,16 +40,22 @@ def read(file: Path) -> dict[tuple[str, int, str], dict[str, Any]]:
 
 
 def append(file: Path, results: Iterable[dict[str, Any]]) -> int:
-    """Add the finished records that are not in the file yet, and tell how many; the file is replaced as a whole."""
+    """Add the finished records that are not in the file yet, or of which less is told there; the file is replaced as a whole.
+
+    Returns how many there were.
+    """
     there = read(file)
-    new = {key(record): record for record in results if is_result(record) and key(record) not in there}
+    new = {key(record): record for record in results if is_result(record) and tells_more(record, there.get(key(record)))}
     if new:
         file.parent.mkdir(parents=True, exist_ok=True)
-        before = file.read_text(encoding="utf-8") if there else ""
-        lines = (json.dumps(records.finite(without_place(record)), separators=(",", ":"), allow_nan=False) for record in new.values())
+        lines = (json.dumps(records.finite(without_place(each)), separators=(",", ":"), allow_nan=False) for each in (there | new).values())
         with records.whole(file) as part:
-            part.write_text(before + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+            part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return len(new)
+
+
+def tells_more(record: dict[str, Any], than: dict[str, Any] | None) -> bool:
+    return than is None or not record.keys() <= than.keys()
 
 
 def without_place(record: dict[str, Any]) -> dict[str, Any]:
@@ -57,9 +65,9 @@ def without_place(record: dict[str, Any]) -> dict[str, Any]:
 
 def restore(requests: Sequence[Request]) -> int:
     """Write result.json for the requested runs that their config's `published` file has and `outputs` does not."""
-    restored = 0
+    total = 0
     for file in {request.cell.config["published"] for request in requests} - {None}:
-        there = read(Path(project_path(file)))
+        there, restored = read(Path(project_path(file))), 0
         for request in requests:
             wanted = request.cell.config
             record = there.get((cell_hash(wanted), request.seed, provenance.code_digest()))
@@ -69,4 +77,5 @@ def restore(requests: Sequence[Request]) -> int:
             restored += 1
         if restored:
             log.warning("%s: %d of the runs are taken from there", file, restored)
-    return restored
+        total += restored
+    return total
