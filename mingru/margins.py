@@ -10,18 +10,15 @@ SEQUENCES = 32
 @torch.no_grad()
 def margins(stack: nn.Module, inputs: Tensor, delta_t: Tensor | None) -> dict[str, float]:
     """`margin_<layer>_<mixer>` of each layer whose mixer has a margin; what it measures is said there (`Mixer.margin`)."""
-    measured = {f"margin_{place}_{block.mixer.name}": block.mixer for place, block in enumerate(stack.blocks) if block.mixer.has_margin}
-    if not measured:
-        return {}
+    names = {block.mixer: f"margin_{place}_{block.mixer.name}" for place, block in enumerate(stack.blocks)}
     found: dict[str, float] = {}
 
-    def measure(name: str):
-        def hook(mixer: nn.Module, arguments: tuple) -> None:
-            found[name] = float(mixer.margin(arguments[0]))
+    def measure(mixer: nn.Module, arguments: tuple) -> None:
+        margin = mixer.margin(arguments[0])
+        if margin is not None:
+            found[names[mixer]] = float(margin)
 
-        return hook
-
-    handles = [mixer.register_forward_pre_hook(measure(name)) for name, mixer in measured.items()]
+    handles = [mixer.register_forward_pre_hook(measure) for mixer in names]
     try:
         stack(inputs[:SEQUENCES], None, None if delta_t is None else delta_t[:SEQUENCES])
     finally:

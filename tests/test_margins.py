@@ -31,7 +31,7 @@ def test_the_margin_of_a_sign_is_what_its_best_channel_loses():
 def test_the_margin_of_a_rotation_is_its_largest_distance_from_the_grid():
     mixer = with_bias(Rotation(4, snap=[4, 6]), "angle", [math.pi / 2 + 0.1, -math.pi / 3 - 0.25])
     assert mixer.margin(torch.randn(2, 5, 4)).item() == pytest.approx(0.25, abs=1e-6)
-    assert not Rotation(4, snap=None).has_margin
+    assert Rotation(4, snap=None).margin(torch.randn(2, 5, 4)) is None
 
 
 LOGITS = [[2.0, 1.5, 0.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.25]]

@@ -82,14 +82,12 @@ class Mixer(nn.Module):
         y_t, last = self._mix_one(x_t, state)
         return y_t.to(x_t.dtype), last.clone()
 
-    @property
-    def has_margin(self) -> bool:
-        """Whether `margin` says something."""
-        return False
+    def margin(self, x: Inputs) -> Tensor | None:
+        """How far the transitions at x are from the exact ones that they stand for, or from being others: one number.
 
-    def margin(self, x: Inputs) -> Tensor:
-        """How far the transitions at x are from the exact ones that they stand for, or from being others: one number."""
-        raise NotImplementedError(f"{type(self).__name__} does not define margin")
+        None where they stand for none.
+        """
+        return None
 
     def check_state(self, state: Tensor, batch: int) -> None:
         wanted = (batch, *self.state_shape)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from mingru.mixers.base import Mixer, multiples_near, require_positive
+from mingru.mixers.blocks import require_blocks
 from mingru.mixers.projection import Projection
 from mingru.ops.givens_scan import givens_scan
 from mingru.types import Inputs, Outputs, State
@@ -32,7 +33,7 @@ class Givens(Mixer):
         log1p_delta: bool = False,
         name: str = "givens",
     ) -> None:
-        check_blocks(name, d_model, block_size)
+        require_even_blocks(name, d_model, block_size)
         require_positive(name, "rounds", rounds)
         n_blocks = d_model // block_size
         super().__init__(name, d_model, (n_blocks, block_size), decay, decay_rate, log1p_delta)
@@ -56,13 +57,9 @@ class Givens(Mixer):
         return one_token.givens(self.projection, x_t, state, self.rounds)
 
 
-def check_blocks(mixer: str, d_model: int, block_size: int) -> None:
+def require_even_blocks(mixer: str, d_model: int, block_size: int) -> None:
     if block_size < 2 or block_size % 2:
         raise ValueError(
             f"{mixer}: block_size must be even and positive, got {block_size}; the nearest valid choice is {multiples_near(block_size, 2)}"
         )
-    if d_model < 1 or d_model % block_size:
-        raise ValueError(
-            f"{mixer}: d_model must be a multiple of block_size {block_size}, got {d_model}; "
-            f"the nearest valid choice is {multiples_near(d_model, block_size)}"
-        )
+    require_blocks(mixer, d_model, block_size)

@@ -30,7 +30,9 @@ class Projection(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         projected = F.linear(x, self.weight, self.bias)
         wide = torch.promote_types(projected.dtype, torch.float32)
-        return projected.to(wide).split(list(self.widths.values()), dim=-1)
+        projected = projected.to(wide)
+        # Of a split's gradient autograd makes a copy, also where there is but one part.
+        return (projected,) if len(self.widths) == 1 else projected.split(list(self.widths.values()), dim=-1)
 
     def rows(self, head: str) -> slice:
         """Where a head lies in `weight` and `bias`."""

@@ -54,7 +54,7 @@ class Reflection(Mixer):
             )
         n_blocks = d_model // block_size
         super().__init__(name, d_model, (n_blocks, block_size), decay, decay_rate, log1p_delta)
-        self.n_householder, self.injection = n_householder, injection
+        self.n_householder = n_householder
         self.n_learned = {"fixed": 0, "learned": n_householder, "spare": 1}[beta]
         heads = {"key": [d_model] * n_householder}
         if self.n_learned:

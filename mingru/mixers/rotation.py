@@ -50,12 +50,10 @@ class Rotation(Mixer):
             order = torch.tensor([self.snap[block % len(self.snap)] for block in range(n_blocks)])
             self.register_buffer("order", order, persistent=False)
 
-    @property
-    def has_margin(self) -> bool:
-        return self.snap is not None
-
-    def margin(self, x: Inputs) -> Tensor:
+    def margin(self, x: Inputs) -> Tensor | None:
         """The largest distance of an angle, before it is snapped, from the turn that it is snapped to, in radians."""
+        if self.snap is None:
+            return None
         angle = dict(zip(self.projection.widths, self.projection(x), strict=True))["angle"]
         step = 2 * math.pi / self.order.to(angle.dtype)
         return (angle - torch.round(angle / step) * step).abs().amax()

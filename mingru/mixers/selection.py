@@ -60,20 +60,17 @@ class Selection(Mixer):
         if form == "bijective":
             self.register_buffer("directions", swaps(pairs, block_size), persistent=False)
 
-    @property
-    def has_margin(self) -> bool:
-        return True
-
     def margin(self, x: Inputs) -> Tensor:
         """The smallest gap between a choice's largest logit and the next; in the column form, of the entries that are not 0."""
-        logits, _ = self._coefficients(x)
+        logits, drive = self._coefficients(x)
         if logits.shape[-1] < 2:
             return logits.new_tensor(math.inf)
         first, second = logits.topk(2, dim=-1).values.unbind(-1)
         gap = first - second
         if self.form == "column":
-            states = self._mix(x, self.init_state(len(x)))[0].unflatten(-1, self.state_shape)
-            before = torch.cat([self.init_state(len(x))[:, None], states[:, :-1]], dim=1)
+            start = self.init_state(len(x))
+            states = selection_scan(logits, drive, start, by_source=True)
+            before = torch.cat([start[:, None], states[:, :-1]], dim=1)
             gap = gap.masked_fill(before == 0, math.inf)
         return gap.amin()
 

@@ -36,10 +36,6 @@ class Signed(Mixer):
         self.projection = Projection(d_model, {"gate": d_model, "candidate": d_model, "decay": d_model})
         self.h0 = nn.Parameter(torch.zeros(d_model)) if learnable_h0 else None
 
-    @property
-    def has_margin(self) -> bool:
-        return True
-
     def margin(self, x: Inputs) -> Tensor:
         """What the channel that keeps a sign best may lose of it at a token: 1 - |a| at its largest; 0 loses nothing."""
         decay, _ = self._coefficients(x)

@@ -79,6 +79,12 @@ def _fetching(write: bool) -> Callable:
 fetch_to_read, fetch_to_write = _fetching(write=False), _fetching(write=True)
 
 
+@jit
+def row(place, b, t, offset, like):
+    """Pointer to the element `offset` of what a place holds for token t of sequence b."""
+    return element(place[0], b * place[1] + t * place[2] + offset, like)
+
+
 def place(tensor: Tensor, leading: int) -> tuple[int, ...]:
     """A tensor's address, then the strides of its `leading` axes in elements, then zeros: four numbers."""
     return (tensor.data_ptr(), *tensor.stride()[:leading], 0, 0, 0)[:4]

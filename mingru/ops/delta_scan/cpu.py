@@ -7,7 +7,7 @@ recomputing the states inside each. README.md derives it.
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, fetch_to_read, fetch_to_write, inlined, jit, place
+from mingru.ops.cpu.kernel import Kernel, after, element, fetch_to_read, fetch_to_write, inlined, jit, place, row
 from mingru.ops.cpu.lanes import load, spread, store, total, zeros
 from mingru.ops.cpu.rows import add_outer, load_rows, overlap, product, scaled, store_rows, totals, totals_of_difference
 from mingru.ops.delta_scan import CHUNK
@@ -81,11 +81,6 @@ def _put_total(products, target, column):
     target[0] = part if column == 0 else target[0] + part
 
 
-@jit
-def _token(place, b, t, offset, like):
-    return element(place[0], b * place[1] + t * place[2] + offset, like)
-
-
 @inlined
 def _decayed(state, scale, zero):
     # A decay of 1 leaves every bit as it is.
@@ -99,26 +94,26 @@ def scan(first, last, sizes, like, scratch, pattern, height, query, key, value, 
         b, head = unit // heads, unit % heads
         for column in range(0, columns, lanes):
             count, entry = min(lanes, columns - column), head * rows * columns + column
-            h = _matrix(_token(state, b, 0, entry, like), columns, count, pattern, height, rows, zero, spare)
+            h = _matrix(row(state, b, 0, entry, like), columns, count, pattern, height, rows, zero, spare)
             for t in range(steps):
                 if t % CHUNK == 0:
-                    _put_matrix(h, _token(kept, b, t // CHUNK, entry, like), columns, count, pattern, rows, spare)
-                h = _decayed(h, _token(decay, b, t, head * decay[3], like)[0], zero)
-                fetch_to_read(_token(query, b, t + AHEAD, head * rows, like))
-                fetch_to_write(_token(outputs, b, t + AHEAD, head * columns + column, like))
+                    _put_matrix(h, row(kept, b, t // CHUNK, entry, like), columns, count, pattern, rows, spare)
+                h = _decayed(h, row(decay, b, t, head * decay[3], like)[0], zero)
+                fetch_to_read(row(query, b, t + AHEAD, head * rows, like))
+                fetch_to_write(row(outputs, b, t + AHEAD, head * columns + column, like))
                 for j in range(micro_steps):
                     at = j * heads + head
-                    fetch_to_read(_token(key, b, t + AHEAD, at * rows, like))
-                    fetch_to_read(_token(value, b, t + AHEAD, at * columns + column, like))
-                    k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
-                    v = _some(_token(value, b, t, at * columns + column, like), count, pattern, zero, spare)
+                    fetch_to_read(row(key, b, t + AHEAD, at * rows, like))
+                    fetch_to_read(row(value, b, t + AHEAD, at * columns + column, like))
+                    k, s = row(key, b, t, at * rows, like), row(strength, b, t, at, like)[0]
+                    v = _some(row(value, b, t, at * columns + column, like), count, pattern, zero, spare)
                     error = v - product(k, h)
                     # Between, so that the key is read again and not kept in registers that the state needs.
                     store(spare, 0, error)
                     h = add_outer(h, k, spread(s, zero) * error)
-                y = product(_token(query, b, t, head * rows, like), h)
-                _put_some(y, _token(outputs, b, t, head * columns + column, like), count, pattern, spare)
-            _put_matrix(h, _token(final, b, 0, entry, like), columns, count, pattern, rows, spare)
+                y = product(row(query, b, t, head * rows, like), h)
+                _put_some(y, row(outputs, b, t, head * columns + column, like), count, pattern, spare)
+            _put_matrix(h, row(final, b, 0, entry, like), columns, count, pattern, rows, spare)
 
 
 @jit
@@ -128,20 +123,20 @@ def _replay(place, span, sizes, pattern, height, kept, inputs, results, spare, e
     (grad_outputs, query, key, value, strength, decay), (grad_query, grad_key, grad_value, _, _) = inputs, results
     lanes, zero, count = len(pattern), zeros(like, pattern), min(len(pattern), columns - column)
     entry, slot = head * rows * columns + column, 0
-    h = _matrix(_token(kept, b, span[0] // CHUNK, entry, like), columns, count, pattern, height, rows, zero, spare)
+    h = _matrix(row(kept, b, span[0] // CHUNK, entry, like), columns, count, pattern, height, rows, zero, spare)
     for t in range(*span):
-        fetch_to_read(_token(query, b, t, head * rows, like))
-        fetch_to_read(_token(grad_outputs, b, t, head * columns + column, like))
-        fetch_to_write(_token(grad_query, b, t, head * rows, like))
+        fetch_to_read(row(query, b, t, head * rows, like))
+        fetch_to_read(row(grad_outputs, b, t, head * columns + column, like))
+        fetch_to_write(row(grad_query, b, t, head * rows, like))
         for j in range(micro_steps):
-            fetch_to_write(_token(grad_key, b, t, (j * heads + head) * rows, like))
-            fetch_to_write(_token(grad_value, b, t, (j * heads + head) * columns + column, like))
+            fetch_to_write(row(grad_key, b, t, (j * heads + head) * rows, like))
+            fetch_to_write(row(grad_value, b, t, (j * heads + head) * columns + column, like))
             store_rows(after(states, slot * rows * lanes), lanes, h)
             if j == 0:
-                h = _decayed(h, _token(decay, b, t, head * decay[3], like)[0], zero)
+                h = _decayed(h, row(decay, b, t, head * decay[3], like)[0], zero)
             at = j * heads + head
-            k, s = _token(key, b, t, at * rows, like), _token(strength, b, t, at, like)[0]
-            v = _some(_token(value, b, t, at * columns + column, like), count, pattern, zero, spare)
+            k, s = row(key, b, t, at * rows, like), row(strength, b, t, at, like)[0]
+            v = _some(row(value, b, t, at * columns + column, like), count, pattern, zero, spare)
             error = v - product(k, h)
             store(errors, slot * lanes, error)
             h = add_outer(h, k, spread(s, zero) * error)
@@ -155,24 +150,24 @@ def _token_back(grad, place, t, slot, sizes, pattern, height, inputs, results, s
     (b, head, column), (_, heads, micro_steps, rows, columns) = place, sizes
     (grad_outputs, query, key, _, strength, decay), (grad_query, grad_key, grad_value, grad_strength, grad_decay) = inputs, results
     lanes, zero, one, count = len(pattern), zeros(like, pattern), type(like)(1), min(len(pattern), columns - column)
-    g = _some(_token(grad_outputs, b, t, head * columns + column, like), count, pattern, zero, spare)
+    g = _some(row(grad_outputs, b, t, head * columns + column, like), count, pattern, zero, spare)
     h = load_rows(after(states, (slot + micro_steps) * rows * lanes), lanes, zero, height)
-    _put_totals(totals(h, g), _token(grad_query, b, t, head * rows, like), column, pattern, height, spare)
-    grad = add_outer(grad, _token(query, b, t, head * rows, like), g)
-    scale = _token(decay, b, t, head * decay[3], like)[0]
+    _put_totals(totals(h, g), row(grad_query, b, t, head * rows, like), column, pattern, height, spare)
+    grad = add_outer(grad, row(query, b, t, head * rows, like), g)
+    scale = row(decay, b, t, head * decay[3], like)[0]
     for j in range(micro_steps - 1, -1, -1):
         at = j * heads + head
-        k, s = _token(key, b, t, at * rows, like), spread(_token(strength, b, t, at, like)[0], zero)
+        k, s = row(key, b, t, at * rows, like), spread(row(strength, b, t, at, like)[0], zero)
         h = load_rows(after(states, (slot + j) * rows * lanes), lanes, zero, height)
         received, error = product(k, grad), load(errors, (slot + j) * lanes, zero)
         pull = s * received
-        _put_some(pull, _token(grad_value, b, t, at * columns + column, like), count, pattern, spare)
-        _put_total(received * error, _token(grad_strength, b, t, at, like), column)
+        _put_some(pull, row(grad_value, b, t, at * columns + column, like), count, pattern, spare)
+        _put_total(received * error, row(grad_strength, b, t, at, like), column)
         sums = totals_of_difference(grad, s * error, h, pull * spread(scale if j == 0 else one, zero))
-        _put_totals(sums, _token(grad_key, b, t, at * rows, like), column, pattern, height, spare)
+        _put_totals(sums, row(grad_key, b, t, at * rows, like), column, pattern, height, spare)
         grad = add_outer(grad, k, zero - pull)
     h = load_rows(after(states, slot * rows * lanes), lanes, zero, height)
-    _put_total(overlap(grad, h), _token(grad_decay, b, t, head, like), column)
+    _put_total(overlap(grad, h), row(grad_decay, b, t, head, like), column)
     return _decayed(grad, scale, zero)
 
 
@@ -188,14 +183,14 @@ def _backward(
         b, head = unit // heads, unit % heads
         for column in range(0, columns, lanes):
             place, count, entry = (b, head, column), min(lanes, columns - column), head * rows * columns + column
-            grad = _matrix(_token(grad_final, b, 0, entry, like), columns, count, pattern, height, rows, zero, spare)
+            grad = _matrix(row(grad_final, b, 0, entry, like), columns, count, pattern, height, rows, zero, spare)
             for chunk in range((steps - 1) // CHUNK, -1, -1):
                 span = chunk * CHUNK, min(steps, chunk * CHUNK + CHUNK)
                 _replay(place, span, sizes, pattern, height, kept, inputs, results, spare, errors, states, like)
                 for t in range(span[1] - 1, span[0] - 1, -1):
                     slot = (t - span[0]) * micro_steps
                     grad = _token_back(grad, place, t, slot, sizes, pattern, height, inputs, results, spare, errors, states, like)
-            _put_matrix(grad, _token(grad_state, b, 0, entry, like), columns, count, pattern, rows, spare)
+            _put_matrix(grad, row(grad_state, b, 0, entry, like), columns, count, pattern, rows, spare)
 
 
 _forward_kernel, _backward_kernel = Kernel(scan), Kernel(_backward)

@@ -3,13 +3,8 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, element, jit, place, share
+from mingru.ops.cpu.kernel import Kernel, place, row, share
 from mingru.ops.layout import packed
-
-
-@jit
-def _row(place, b, t, start, like):
-    return element(place[0], b * place[1] + t * place[2] + start, like)
 
 
 def scan(first, last, sizes, like, scratch, decay, drive, state, states):
@@ -17,10 +12,10 @@ def scan(first, last, sizes, like, scratch, decay, drive, state, states):
     stretches = (channels + stretch - 1) // stretch
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
-        previous = _row(state, b, 0, start, like)
+        previous = row(state, b, 0, start, like)
         for t in range(steps):
-            a, x = _row(decay, b, t, start, like), _row(drive, b, t, start, like)
-            h = _row(states, b, t, start, like)
+            a, x = row(decay, b, t, start, like), row(drive, b, t, start, like)
+            h = row(states, b, t, start, like)
             for d in range(min(stretch, channels - start)):
                 h[d] = a[d] * previous[d] + x[d]
             previous = h
@@ -32,13 +27,13 @@ def _backward(first, last, sizes, like, scratch, grad, decay, state, states, gra
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
         size = min(stretch, channels - start)
-        carried = _row(grad_state, b, 0, start, like)
+        carried = row(grad_state, b, 0, start, like)
         for d in range(size):
             carried[d] = 0
         for t in range(steps - 1, -1, -1):
-            previous = _row(states, b, t - 1, start, like) if t > 0 else _row(state, b, 0, start, like)
-            g, a = _row(grad, b, t, start, like), _row(decay, b, t, start, like)
-            grad_a, grad_x = _row(grad_decay, b, t, start, like), _row(grad_drive, b, t, start, like)
+            previous = row(states, b, t - 1, start, like) if t > 0 else row(state, b, 0, start, like)
+            g, a = row(grad, b, t, start, like), row(decay, b, t, start, like)
+            grad_a, grad_x = row(grad_decay, b, t, start, like), row(grad_drive, b, t, start, like)
             # One result a loop: with more, the compiler gives up on proving that they do not overlap.
             for d in range(size):
                 grad_x[d] = g[d] + carried[d]

@@ -7,15 +7,10 @@ the one against the other; an odd one turns the odd entries against the even one
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, share
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, row, share
 from mingru.ops.cpu.lanes import down, evens, load, lower, minus, odds, plus, spread, store, total, up, upper, zeros
 from mingru.ops.cpu.sine_cosine import sine_cosine
 from mingru.ops.layout import packed
-
-
-@jit
-def _row(place, b, t, offset, like):
-    return element(place[0], b * place[1] + t * place[2] + offset, like)
 
 
 @jit
@@ -71,14 +66,14 @@ def scan(first, last, sizes, like, scratch, pattern, angle, drive, state, decay,
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
         size, at = min(stretch, blocks - start), 2 * planes * start
-        previous = _row(state, b, 0, at, like)
+        previous = row(state, b, 0, at, like)
         for t in range(steps):
-            angles = _row(angle, b, t, start * rounds * planes, like)
+            angles = row(angle, b, t, start * rounds * planes, like)
             sine_cosine(angles, size * rounds * planes, sine, cosine, like)
             x, h, kept = (
-                _row(drive, b, t, at, like),
-                _row(states, b, t, at, like),
-                _row(decay, b, t, start * decay[3], like),
+                row(drive, b, t, at, like),
+                row(states, b, t, at, like),
+                row(decay, b, t, start * decay[3], like),
             )
             for n in range(size):
                 scale = spread(kept[n * decay[3]], zero)
@@ -123,19 +118,19 @@ def _backward(
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
         size, at, turns = min(stretch, blocks - start), 2 * planes * start, start * rounds * planes
-        carried = _row(grad_state, b, 0, at, like)
+        carried = row(grad_state, b, 0, at, like)
         for i in range(2 * size * planes):
             carried[i] = 0
         for t in range(steps - 1, -1, -1):
-            g, x = _row(grad, b, t, at, like), _row(grad_drive, b, t, at, like)
+            g, x = row(grad, b, t, at, like), row(grad_drive, b, t, at, like)
             for i in range(2 * size * planes):
                 carried[i] += g[i]
             for i in range(2 * size * planes):
                 x[i] = carried[i]
-            sine_cosine(_row(angle, b, t, turns, like), size * rounds * planes, sine, cosine, like)
-            previous = _row(states, b, t - 1, at, like) if t > 0 else _row(state, b, 0, at, like)
-            kept, grad_kept = _row(decay, b, t, start * decay[3], like), _row(grad_decay, b, t, start, like)
-            angles = _row(grad_angle, b, t, turns, like)
+            sine_cosine(row(angle, b, t, turns, like), size * rounds * planes, sine, cosine, like)
+            previous = row(states, b, t - 1, at, like) if t > 0 else row(state, b, 0, at, like)
+            kept, grad_kept = row(decay, b, t, start * decay[3], like), row(grad_decay, b, t, start, like)
+            angles = row(grad_angle, b, t, turns, like)
             for n in range(size):
                 here, turn = 2 * n * planes, n * rounds * planes
                 grad_kept[n] = _block_back(

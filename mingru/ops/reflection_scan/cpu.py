@@ -3,14 +3,9 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, share
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, row, share
 from mingru.ops.cpu.lanes import load, minus, spread, store, total, zeros
 from mingru.ops.layout import packed
-
-
-@jit
-def _row(place, b, t, offset, like):
-    return element(place[0], b * place[1] + t * place[2] + offset, like)
 
 
 def scan(first, last, sizes, like, scratch, pattern, key, strength, drive, state, decay, states):
@@ -18,11 +13,11 @@ def scan(first, last, sizes, like, scratch, pattern, key, strength, drive, state
     width, zero, stretches = len(pattern), zeros(like, pattern), (blocks + stretch - 1) // stretch
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
-        previous = _row(state, b, 0, start * width, like)
+        previous = row(state, b, 0, start * width, like)
         for t in range(steps):
-            k, s = _row(key, b, t, start * width, like), _row(strength, b, t, start, like)
-            kept = _row(decay, b, t, start * decay[3], like)
-            x, h = _row(drive, b, t, start * width, like), _row(states, b, t, start * width, like)
+            k, s = row(key, b, t, start * width, like), row(strength, b, t, start, like)
+            kept = row(decay, b, t, start * decay[3], like)
+            x, h = row(drive, b, t, start * width, like), row(states, b, t, start * width, like)
             for n in range(min(stretch, blocks - start)):
                 vector = spread(kept[n * decay[3]], zero) * load(previous, n * width, zero)
                 for j in range(factors):
@@ -62,17 +57,17 @@ def _backward(
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
         size, at = min(stretch, blocks - start), start * width
-        carried = _row(grad_state, b, 0, at, like)
+        carried = row(grad_state, b, 0, at, like)
         for i in range(size * width):
             carried[i] = 0
         for t in range(steps - 1, -1, -1):
-            g, x = _row(grad, b, t, at, like), _row(grad_drive, b, t, at, like)
+            g, x = row(grad, b, t, at, like), row(grad_drive, b, t, at, like)
             for i in range(size * width):
                 x[i] = g[i] + carried[i]
-            previous = _row(states, b, t - 1, at, like) if t > 0 else _row(state, b, 0, at, like)
-            k, grad_k = _row(key, b, t, at, like), _row(grad_key, b, t, at, like)
-            s, grad_s = _row(strength, b, t, start, like), _row(grad_strength, b, t, start, like)
-            kept, grad_kept = _row(decay, b, t, start * decay[3], like), _row(grad_decay, b, t, start, like)
+            previous = row(states, b, t - 1, at, like) if t > 0 else row(state, b, 0, at, like)
+            k, grad_k = row(key, b, t, at, like), row(grad_key, b, t, at, like)
+            s, grad_s = row(strength, b, t, start, like), row(grad_strength, b, t, start, like)
+            kept, grad_kept = row(decay, b, t, start * decay[3], like), row(grad_decay, b, t, start, like)
             for n in range(size):
                 here = n * width
                 grad_kept[n] = _block_back(

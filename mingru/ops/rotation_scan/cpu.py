@@ -3,19 +3,14 @@
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, share
+from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, row, share
 from mingru.ops.cpu.sine_cosine import sine_cosine
 from mingru.ops.layout import packed
 
 
 @jit
-def _row(place, b, t, offset, like):
-    return element(place[0], b * place[1] + t * place[2] + offset, like)
-
-
-@jit
 def _read_decay(place, b, t, start, size, decay, like):
-    source = _row(place, b, t, start * place[3], like)
+    source = row(place, b, t, start * place[3], like)
     for n in range(size):
         decay[n] = source[n * place[3]]
 
@@ -57,12 +52,12 @@ def scan(first, last, sizes, like, scratch, angle, scale, drive, state, decay, s
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
         size = min(stretch, blocks - start)
-        previous = _row(state, b, 0, 2 * start, like)
+        previous = row(state, b, 0, 2 * start, like)
         for t in range(steps):
-            sine_cosine(_row(angle, b, t, start, like), size, sine, cosine, like)
+            sine_cosine(row(angle, b, t, start, like), size, sine, cosine, like)
             _read_decay(decay, b, t, start, size, kept, like)
-            d, x = _row(scale, b, t, start, like), _row(drive, b, t, 2 * start, like)
-            h = _row(states, b, t, 2 * start, like)
+            d, x = row(scale, b, t, start, like), row(drive, b, t, 2 * start, like)
+            h = row(states, b, t, 2 * start, like)
             _turn(size, sine, cosine, kept, d, previous, x, h, after(sine, 3 * stretch), after(sine, 4 * stretch))
             previous = h
 
@@ -78,19 +73,19 @@ def _backward(
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
         size = min(stretch, blocks - start)
-        carried = _row(grad_state, b, 0, 2 * start, like)
+        carried = row(grad_state, b, 0, 2 * start, like)
         for i in range(2 * size):
             carried[i] = 0
         for t in range(steps - 1, -1, -1):
-            sine_cosine(_row(angle, b, t, start, like), size, sine, cosine, like)
+            sine_cosine(row(angle, b, t, start, like), size, sine, cosine, like)
             _read_decay(decay, b, t, start, size, kept, like)
-            total = _row(grad_drive, b, t, 2 * start, like)
-            g = _row(grad, b, t, 2 * start, like)
+            total = row(grad_drive, b, t, 2 * start, like)
+            g = row(grad, b, t, 2 * start, like)
             for i in range(2 * size):
                 total[i] = g[i] + carried[i]
-            previous = _row(states, b, t - 1, 2 * start, like) if t > 0 else _row(state, b, 0, 2 * start, like)
-            d, grad_d = _row(scale, b, t, start, like), _row(grad_scale, b, t, start, like)
-            grad_a, grad_kept = _row(grad_angle, b, t, start, like), _row(grad_decay, b, t, start, like)
+            previous = row(states, b, t - 1, 2 * start, like) if t > 0 else row(state, b, 0, 2 * start, like)
+            d, grad_d = row(scale, b, t, start, like), row(grad_scale, b, t, start, like)
+            grad_a, grad_kept = row(grad_angle, b, t, start, like), row(grad_decay, b, t, start, like)
             _turn_back(
                 size, sine, cosine, kept, d, previous, total, carried, grad_a, grad_d, grad_kept,
                 after(sine, 3 * stretch), after(sine, 4 * stretch),

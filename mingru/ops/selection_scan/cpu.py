@@ -7,14 +7,9 @@ vector code for them (and none for a softmax over so few), and turns them into t
 import torch
 from torch import Tensor
 
-from mingru.ops.cpu.kernel import Kernel, after, element, jit, place, share
+from mingru.ops.cpu.kernel import Kernel, after, jit, place, row, share
 from mingru.ops.cpu.lanes import load, spread, store, total, zeros
 from mingru.ops.layout import packed
-
-
-@jit
-def _row(place, b, t, offset, like):
-    return element(place[0], b * place[1] + t * place[2] + offset, like)
 
 
 @jit
@@ -49,10 +44,10 @@ def scan(first, last, sizes, like, scratch, pattern, logits, drive, state, decay
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
         at = start * width
-        previous = _row(state, b, 0, at, like)
+        previous = row(state, b, 0, at, like)
         for t in range(steps):
-            rows, kept = _row(logits, b, t, at * width, like), _row(decay, b, t, start * decay[3], like)
-            x, h = _row(drive, b, t, at, like), _row(states, b, t, at, like)
+            rows, kept = row(logits, b, t, at * width, like), row(decay, b, t, start * decay[3], like)
+            x, h = row(drive, b, t, at, like), row(states, b, t, at, like)
             for n in range(min(stretch, blocks - start)):
                 here = n * width
                 _move(
@@ -70,7 +65,7 @@ def _below(first, last, sizes, like, scratch, pattern, logits, below):
         b, start = unit // stretches, unit % stretches * stretch
         at, size = start * width * width, min(stretch, blocks - start) * width * width
         for t in range(steps):
-            rows, target = _row(logits, b, t, at, like), _row(below, b, t, at, like)
+            rows, target = row(logits, b, t, at, like), row(below, b, t, at, like)
             for i in range(0, size, width):
                 best = rows[i + _chosen(after(rows, i), width)]
                 store(target, i, load(rows, i, zero) - spread(best, zero))
@@ -109,16 +104,16 @@ def _backward(
     for unit in range(first, last):
         b, start = unit // stretches, unit % stretches * stretch
         size, at = min(stretch, blocks - start), start * width
-        carried = _row(grad_state, b, 0, at, like)
+        carried = row(grad_state, b, 0, at, like)
         for i in range(size * width):
             carried[i] = 0
         for t in range(steps - 1, -1, -1):
-            g, x = _row(grad, b, t, at, like), _row(grad_drive, b, t, at, like)
+            g, x = row(grad, b, t, at, like), row(grad_drive, b, t, at, like)
             for i in range(size * width):
                 x[i] = g[i] + carried[i]
-            previous = _row(states, b, t - 1, at, like) if t > 0 else _row(state, b, 0, at, like)
-            rows, weights = _row(logits, b, t, at * width, like), _row(soft, b, t, at * width, like)
-            kept, grad_kept = _row(decay, b, t, start * decay[3], like), _row(grad_decay, b, t, start, like)
+            previous = row(states, b, t - 1, at, like) if t > 0 else row(state, b, 0, at, like)
+            rows, weights = row(logits, b, t, at * width, like), row(soft, b, t, at * width, like)
+            kept, grad_kept = row(decay, b, t, start * decay[3], like), row(grad_decay, b, t, start, like)
             for n in range(size):
                 here, there = n * width, n * width * width
                 grad_kept[n] = _move_back(
