@@ -12,10 +12,14 @@ from mingru.sweep.records import whole
 
 
 class BestWeights(L.Callback):
-    """Keeps the weights of the best validation: strictly better ones replace them, so the earliest of equals stays."""
+    """Keeps the weights of the best validation: strictly better ones replace them, so the earliest of equals stays.
 
-    def __init__(self, higher_is_better: bool) -> None:
+    With `last`, those of the last validation, be they better or not.
+    """
+
+    def __init__(self, higher_is_better: bool, last: bool = False) -> None:
         self.sign = 1.0 if higher_is_better else -1.0
+        self.last = last
         self.best: dict[str, Any] | None = None
         self.weights: dict[str, Tensor] | None = None
 
@@ -23,7 +27,7 @@ class BestWeights(L.Callback):
         if trainer.sanity_checking or tagger.diverged:
             return
         latest = tagger.history[-1]
-        if self.best is None or self.sign * (latest[tagger.score] - self.best[tagger.score]) > 0:
+        if self.best is None or self.last or self.sign * (latest[tagger.score] - self.best[tagger.score]) > 0:
             self.best = dict(latest)
             self.weights = {name: value.detach().cpu().clone() for name, value in tagger.stack.state_dict().items()}
 

@@ -13,6 +13,7 @@ class Strict(BaseModel, extra="forbid", strict=True):
 
 class Evaluation(Strict):
     every: PositiveInt
+    select_last: bool = False
     select_length: PositiveInt | None
     lengths: list[PositiveInt] | None
     every_length: PositiveInt | None = None

@@ -157,7 +157,7 @@ def resolve(composed: DictConfig | dict[str, Any], conf: Path = CONF) -> dict[st
         config.setdefault(key, None)
     for where in ("curriculum", "schedule"):
         config[where] = recipe(config.get(where), where)
-    evaluation = config["evaluation"] = {"every_length": None, **config["evaluation"]}
+    evaluation = config["evaluation"] = {"select_last": False, "every_length": None, **config["evaluation"]}
     evaluation["select_length"] = evaluation["select_length"] or 2 * config["length"]
     evaluation["lengths"] = sorted(set(evaluation["lengths"] or (n * config["length"] for n in (1, 4, 8, 16))))
     return config

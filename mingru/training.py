@@ -109,7 +109,7 @@ def train(
     """
     quiet()
     began = time.perf_counter()
-    best = BestWeights(protocol.higher_is_better)
+    best = BestWeights(protocol.higher_is_better, last=protocol.evaluation["select_last"])
     callbacks = [best, Resumable(directory / CHECKPOINT, protocol.every), Heartbeat(protocol.steps)]
     trainer = make_trainer(protocol, callbacks, wandb_run, show_progress)
     with deferred():

@@ -82,6 +82,15 @@ def test_the_selected_weights_are_the_earliest_of_the_best(tmp_path):
     assert record["selection"]["step"] == 2
 
 
+def test_the_last_weights_are_selected_where_that_is_asked_for(tmp_path):
+    record = train.run(tiny(tmp_path, "steps=12", "lr=1e-9", "evaluation.select_last=true"))
+    assert record["selection"]["step"] == 12
+    learnt = train.run(tiny(tmp_path, "steps=13", "evaluation.every=5", "evaluation.select_last=true"))
+    assert [entry["step"] for entry in learnt["validation"]] == [5, 10, 13]
+    assert learnt["selection"]["step"] == 13
+    assert learnt["selection"]["accuracy"] == learnt["validation"][-1]["accuracy"]
+
+
 def test_load_run_gives_the_selected_weights_back(tmp_path):
     record = train.run(tiny(tmp_path))
     config, task = train.resolve(tiny(tmp_path))

@@ -39,7 +39,7 @@ def test_an_outside_key_keeps_the_cell(base, override):
         "evaluation.lengths=[64]", "evaluation.bar=0.98", "evaluation.select_sequences=128", "evaluation.sequences=256", "task.bar=0.5",
         "compile=true", "train_sequences=1000", "curriculum=linear", "curriculum=uniform", "curriculum=doubling",
         "schedule=hold_then_linear", "schedule=cosine", "clip=1.0",
-        "evaluation.every_length=64",
+        "evaluation.every_length=64", "evaluation.select_last=true",
         "stack=[{mixer: signed, coupled: true}, givens]",
     ],
 )  # fmt: skip
@@ -77,6 +77,7 @@ def test_an_option_added_later_reads_as_its_off_value(base):
 def test_a_record_from_before_an_option_is_the_cell_in_which_it_is_off(base):
     older = copy.deepcopy(base)
     del older["train_sequences"], older["curriculum"], older["schedule"], older["clip"], older["evaluation"]["every_length"]
+    del older["evaluation"]["select_last"]
     assert cell_hash(older) == cell_hash(base)
     assert train.resolve(older)[0] == base
 
