@@ -14,7 +14,7 @@ sys.path.insert(0, str(PROJECT))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from mingru.report import assemble, table
-from mingru.report.runs import compare, local, wandb_api, wandb_files
+from mingru.report.runs import compare, local, published, wandb_api, wandb_files
 from mingru.report.runs.record import RunsError, Source
 
 CLEAR = "\x1b[2J\x1b[H"
@@ -26,6 +26,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--wandb", metavar="ENTITY/PROJECT", help="read the runs from the W&B service")
     source.add_argument("--wandb-files", type=Path, metavar="DIR", help="read the runs from W&B's offline files under DIR")
+    source.add_argument("--published", type=Path, metavar="FILE", help="read the runs from a file that scripts/publish.py wrote")
     parser.add_argument("--baseline", metavar="MIXER", help="compare every mixer with this one (default: all pairs)")
     parser.add_argument("--pool", action="store_true", help="count runs of different code, torch and devices together")
     parser.add_argument("--check", action="store_true", help="compare W&B's runs with those in --outputs and name every difference")
@@ -36,8 +37,8 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--watch", type=int, nargs="?", const=10, metavar="SECONDS", help="report again every SECONDS (10), until Ctrl-C")
     options = parser.parse_args(argv)
-    if options.check and not (options.wandb or options.wandb_files):
-        parser.error("--check needs --wandb or --wandb-files: it compares them with --outputs")
+    if options.check and not (options.wandb or options.wandb_files or options.published):
+        parser.error("--check needs --wandb, --wandb-files or --published: it compares them with --outputs")
     if options.watch is not None and options.watch < 1:
         parser.error(f"--watch {options.watch}: at least one second is wanted")
     return options
@@ -48,6 +49,8 @@ def read(options: argparse.Namespace) -> Source:
         return wandb_api.read(options.wandb)
     if options.wandb_files:
         return wandb_files.read(options.wandb_files)
+    if options.published:
+        return published.read(options.published)
     return local.read(options.outputs)
 
 

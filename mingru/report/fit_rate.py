@@ -23,7 +23,7 @@ COUNTING = (
 # What a cell's row is made of.
 OF_A_RUN = [
     *("mixer", "stack", "stack_settings", "measure", "seed", "status", "fit", "superseded", "scores", "chance", "constant"),
-    *("parameters", "state_size", "seconds"),
+    *("parameters", "composer_parameters", "state_size", "seconds"),
 ]
 
 
@@ -79,6 +79,7 @@ def _cell(key: tuple[Any, ...], group: pd.DataFrame) -> dict[str, Any]:
         "chance": by_length(_first(runs["chance"][counted])),
         "constant": by_length(_first(runs["constant"][counted])),
         "parameters": _first(runs["parameters"][counted]),
+        "composer_parameters": _first(runs["composer_parameters"][counted]),
         "state_size": _first(runs["state_size"][counted]),
         "seconds": _median(runs["seconds"][counted]),
     }

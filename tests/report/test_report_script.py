@@ -118,7 +118,7 @@ def test_no_runs_is_one_clear_line(tmp_path, capsys, missing):
 def test_check_without_a_second_source_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["--check"])
-    assert "--check needs --wandb or --wandb-files" in capsys.readouterr().err
+    assert "--check needs --wandb, --wandb-files or --published" in capsys.readouterr().err
 
 
 def test_the_report_starts_without_torch(outputs):

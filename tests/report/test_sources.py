@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import wandb
 
@@ -14,8 +16,8 @@ from mingru import tracking
 from mingru.report import contents, frame, table
 from mingru.report.families import families
 from mingru.report.fit_rate import fit_rates
-from mingru.report.runs import compare, local, wandb_files
-from mingru.report.runs.record import Source
+from mingru.report.runs import compare, local, published, wandb_files
+from mingru.report.runs.record import ENDED, RunsError, Source
 from tests.report.synthetic import config, failure, outcome, started, write
 from tests.wandb_server import serve
 
@@ -125,7 +127,7 @@ def service():
         yield started_service
 
 
-def published(service, repeat=1):
+def served(service, repeat=1):
     service.projects["lab/mingru"] = [
         {"id": f"r{i}-{j}", "config": record, "summary": summary(ending)}
         for j in range(repeat)
@@ -141,7 +143,7 @@ def report(service, *options):
 
 @pytest.mark.wandb
 def test_the_service_gives_the_same_table_as_the_folders(service, outputs, tmp_path):
-    published(service)
+    served(service)
     done = report(service, "--out", str(tmp_path / "report.md"))
     assert done.returncode == 0, done.stderr
     shown = (tmp_path / "report.md").read_text(encoding="utf-8")
@@ -150,21 +152,21 @@ def test_the_service_gives_the_same_table_as_the_folders(service, outputs, tmp_p
 
 @pytest.mark.wandb
 def test_runs_come_in_pages_and_not_one_by_one(service, tmp_path):
-    published(service, repeat=100)
+    served(service, repeat=100)
     assert report(service, "--out", str(tmp_path / "report.md")).returncode == 0
     assert service.seen.count("runs") == 3
 
 
 @pytest.mark.wandb
 def test_a_server_error_that_passes_is_waited_for(service, tmp_path):
-    published(service)
+    served(service)
     service.fail("runs", 500)
     assert report(service, "--out", str(tmp_path / "report.md")).returncode == 0
 
 
 @pytest.mark.wandb
 def test_check_names_each_key_that_differs(service, outputs):
-    published(service)
+    served(service)
     assert report(service, "--check", "--outputs", str(outputs)).returncode == 0
     service.projects["lab/mingru"][0]["summary"]["accuracy"] = {"64": 0.5, "256": 0.9}
     del service.projects["lab/mingru"][1]
@@ -178,9 +180,33 @@ def test_check_names_each_key_that_differs(service, outputs):
 @pytest.mark.wandb
 @pytest.mark.parametrize("project", ["lab/none", "nonsense"])
 def test_an_unknown_project_is_one_clear_line(service, project):
-    published(service)
+    served(service)
     done = report(service, "--wandb", project)
     assert done.returncode == 1
     assert done.stderr.startswith(f"report.py: W&B {project}: ")
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_published_file_gives_the_same_table_as_the_folders(tmp_path, outputs):
+    """Of the runs that ended, for a file has no others; a hardened run is none of its own."""
+    file = tmp_path / "study.jsonl"
+    ended = [{**record, **ending} for record, ending in records() if ending is not None and ending["status"] != "failed"]
+    hardened = ended[0] | {"cell": "01234567", "hardened": {"cell": ended[0]["cell"]}}
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in [*ended, hardened]))
+    read = published.read(file)
+    assert read.notes == [f"{file}: 1 hardened, which count as no runs of their own"]
+    of_folders = Source("folders", [run for run in local.read(outputs).runs if run.status in ENDED])
+    rates = [fit_rates(frame.tabulate(source.runs)) for source in (read, of_folders)]
+    pd.testing.assert_frame_equal(*(rate.drop(columns="members") for rate in rates))
+    assert compare.differences(read, of_folders) == []
+
+
+@pytest.mark.parametrize(("line", "said"), [("[1]", "line 2 is no record"), ("{", "line 2 is no record")])
+def test_a_published_file_with_another_line_is_refused(tmp_path, line, said):
+    file = tmp_path / "study.jsonl"
+    file.write_text(f"{{}}\n{line}\n")
+    with pytest.raises(RunsError, match=said):
+        published.read(file)
+    with pytest.raises(RunsError, match="no such file"):
+        published.read(tmp_path / "none.jsonl")

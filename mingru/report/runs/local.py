@@ -26,11 +26,15 @@ def read(outputs: Path) -> Source:
     """
     if not outputs.is_dir():
         raise RunsError(f"{outputs}: no such folder")
-    runs = [_run(Path(folder), names) for folder, names in _run_folders(str(outputs))]
-    counted = [run for run in runs if HARDENED not in run.values]
-    left_out = len(runs) - len(counted)
-    notes = [f"{outputs}: {left_out} hardened, which count as no runs of their own"] if left_out else []
-    return Source(str(outputs), sorted(counted, key=lambda run: run.origin), notes)
+    return counted(str(outputs), [_run(Path(folder), names) for folder, names in _run_folders(str(outputs))])
+
+
+def counted(name: str, runs: list[Run]) -> Source:
+    """The runs that are runs of their own, which hardened ones are not."""
+    own = [run for run in runs if HARDENED not in run.values]
+    left_out = len(runs) - len(own)
+    notes = [f"{name}: {left_out} hardened, which count as no runs of their own"] if left_out else []
+    return Source(name, sorted(own, key=lambda run: run.origin), notes)
 
 
 def _run_folders(top: str) -> Iterator[tuple[str, set[str]]]:

@@ -61,7 +61,9 @@ def _tracking(family: Family) -> list[Table]:
 
 def _stacks(family: Family) -> Table:
     rows = [
-        [cell.label, cell.stack, count(cell.parameters), count(cell.state_size), count(cell.seconds), cell.cell] for cell in family.each
+        [cell.label, cell.stack, *map(count, (cell.parameters, cell.composer_parameters, cell.state_size, cell.seconds)), cell.cell]
+        for cell in family.each
     ]
-    headers, numeric = columns("mixer", "stack", ">parameters", ">state", ">median seconds", "cell")
-    return Table("stacks", "What each name stands for; state is elements carried per sequence.", headers, rows, numeric)
+    headers, numeric = columns("mixer", "stack", ">parameters", ">composer", ">state", ">median seconds", "cell")
+    caption = "What each name stands for; composer is the parameters of the last layer's mixer, state the elements carried per sequence."
+    return Table("stacks", caption, headers, rows, numeric)
