@@ -47,7 +47,7 @@ class Config(Strict):
 
     task: dict[str, Any]
     mixer: dict[str, Any]
-    extractor: str
+    extractor: Any
     depth: PositiveInt
     stack: list[Any] | None
     d_model: PositiveInt

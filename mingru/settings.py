@@ -107,18 +107,19 @@ def instantiable(layer: dict[str, Any]) -> dict[str, Any]:
 def layers(config: dict[str, Any], conf: Path = CONF) -> list[dict[str, Any]]:
     """The stack from bottom to top: `stack` outright, or [extractor] + depth * [mixer]."""
     if config["stack"] is not None:
-        return [stack_item(item, conf) for item in config["stack"]]
-    extractor = [] if config["extractor"] == "none" else [layer(read_layer(config["extractor"], conf), "extractor")]
-    return extractor + [layer(config["mixer"], "mixer")] * config["depth"]
+        return [stack_item(item, "stack", conf) for item in config["stack"]]
+    extractor = config["extractor"]
+    below = extractor if isinstance(extractor, list) else [] if extractor == "none" else [extractor]
+    return [stack_item(item, "extractor", conf) for item in below] + [layer(config["mixer"], "mixer")] * config["depth"]
 
 
-def stack_item(item: str | dict[str, Any], conf: Path) -> dict[str, Any]:
+def stack_item(item: str | dict[str, Any], where: str, conf: Path) -> dict[str, Any]:
     if isinstance(item, str):
         item = {"mixer": item}
     if not isinstance(item, dict) or not isinstance(item.get("mixer"), str):
-        raise ValueError(f"stack: {item!r} is neither a mixer's name nor {{mixer: name, setting: value}}")
+        raise ValueError(f"{where}: {item!r} is neither a mixer's name nor {{mixer: name, setting: value}}")
     known = {} if "_target_" in item else read_layer(item["mixer"], conf)
-    return layer({**known, **item}, f"stack.{item['mixer']}")
+    return layer({**known, **item}, f"{where}.{item['mixer']}")
 
 
 def recipe(node: dict[str, Any] | None, where: str) -> dict[str, Any] | None:
@@ -147,7 +148,8 @@ def resolve(composed: DictConfig | dict[str, Any], conf: Path = CONF) -> dict[st
         raise ValueError(f"depth={config['depth']}: a stack names every one of its layers, so it has no depth")
     config["stack"] = layers(config, conf)
     names = [item["mixer"] for item in config["stack"]]
-    config["extractor"] = ("+".join(names[:-1]) or "none") if given else config["extractor"]
+    if given or not isinstance(config["extractor"], str):
+        config["extractor"] = "+".join(names[: -config["depth"]]) or "none"
     config["mixer"] = {k: v for k, v in config["stack"][-1].items() if k != "mixer"} | {"name": names[-1]}
     task = config["task"]
     settings = {k: v for k, v in task.items() if k not in HYDRA_KEYS | {"extractor"}}

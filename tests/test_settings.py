@@ -2,6 +2,7 @@ import pytest
 
 import train
 from mingru import settings
+from mingru.sweep.cell import cell_hash
 from tests.composed import composed
 
 
@@ -39,6 +40,8 @@ from tests.composed import composed
         (["logger=wandb", "+logger.projekt=mine"], "logger.projekt: no such key (did you mean project?)"),
         (["logger.kind=wandbb"], "logger.kind=wandbb: no such logger (did you mean wandb?); valid: none, wandb"),
         (["stack=[3]"], "stack: 3 is neither a mixer's name nor"),
+        (["extractor=3"], "extractor: 3 is neither a mixer's name nor"),
+        (["extractor=[signed,{mixer: selection, block: 4}]"], "extractor.selection.block: no such key (did you mean block_size?)"),
         (["mixer.block_size=7"], "block_size"),
         (["mixer.block_size=48"], "block_size"),
         (["length=33"], "nearest valid: 32 and 34"),
@@ -54,7 +57,8 @@ def test_a_wrong_value_is_refused_in_one_line_before_anything_trains(overrides, 
 
 
 def test_resolving_twice_changes_nothing():
-    for overrides in ([], ["depth=2"], ["stack=[signed,delta,givens]"], ["task=parity", "mixer=log"]):
+    several = "extractor=[{mixer: selection, block_size: 4},signed]"
+    for overrides in ([], ["depth=2"], ["stack=[signed,delta,givens]"], ["task=parity", "mixer=log"], [several, "depth=2"]):
         once, _ = train.resolve(composed(*overrides))
         twice, _ = train.resolve(once)
         assert twice == once
@@ -71,6 +75,18 @@ def test_the_default_is_the_references_stack():
 def test_a_stack_names_its_last_layer_mixer_and_the_earlier_ones_extractor():
     config, _ = train.resolve(composed("stack=[signed,log,givens]"))
     assert (config["extractor"], config["mixer"]["name"]) == ("signed+log", "givens")
+
+
+def test_an_extractor_of_several_layers_is_those_layers_below_the_mixer():
+    blocks = "{mixer: selection, block_size: 4}"
+    config, _ = train.resolve(composed(f"extractor=[{blocks},signed]", "mixer=givens", "depth=2"))
+    assert (config["extractor"], config["mixer"]["name"]) == ("selection+signed", "givens")
+    outright, _ = train.resolve(composed(f"stack=[{blocks},signed,givens,givens]"))
+    assert config["stack"] == outright["stack"]
+    assert cell_hash(config) == cell_hash(outright)
+    alone, _ = train.resolve(composed("extractor={mixer: signed, coupled: true}", "mixer=givens"))
+    assert (alone["extractor"], alone["stack"][0]["coupled"]) == ("signed", True)
+    assert train.resolve(composed("extractor=[]", "mixer=givens"))[0]["extractor"] == "none"
 
 
 def test_lengths_follow_the_training_length():
