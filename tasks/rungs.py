@@ -56,6 +56,8 @@ def _of_group(group: Group) -> list[Rung]:
         Rung("rotation_free", _held(plane, "symmetries of polygons")),
         Rung("givens", "exact where eight dimensions can hold it, as they hold S8; 12 of the 28 planes of rotation"),
         Rung("delta", _reflected(group, facts, plane)),
+        Rung("reflection", "exact where eight dimensions can hold it and no token moves more than four of them, as they hold S5"),
+        Rung("selection", "exact where sets of up to eight points tell its elements apart, as they do for S8"),
     ]
 
 
@@ -84,6 +86,8 @@ _AUTOMATA = [
     Rung("rotation", "can turn what it holds, and forget one axis of a plane at a time"),
     Rung("givens", "turns only: what was stored over comes back"),
     Rung("delta", "can write over what it holds, one direction per reflection"),
+    Rung("reflection", "turns only: what was stored over comes back"),
+    Rung("selection", "exact with up to eight states: each token chooses where each of them goes"),
 ]
 _RECALL = "Memory for pairs. `delta` holds them as a matrix, as many as keys have dimensions; the other rungs have vectors, which hold few."
 _EVERYTHING = "Memory for every token and its place: the size of the state decides."
