@@ -19,7 +19,7 @@ from mingru.report.runs.record import as_dict, number
 # What is reported of single runs, beside their listing.
 OF_A_RUN = [
     *("seed", "status", "fit", "fit_selected", "measure", "selected", "fresh", "last", "steps", "steps_to_fit", "scores", "tracks_to"),
-    *("validation", "position_scores", "stop"),
+    *("validation", "position_scores", "stop", "exact"),
 ]
 
 

@@ -68,6 +68,7 @@ def _row(run: Run, pool: bool) -> dict[str, Any]:
         "steps_to_fit": whole(values.get("steps_to_fit")),
         "scores": by_length(values.get(measure)),
         "tracks_to": _tracks_to(values) if measure == "accuracy" else None,
+        "exact": _exact(as_dict(values.get("exactness"))),
         "chance": as_dict(values.get("chance")),
         "constant": as_dict(values.get("constant")),
         "validation": validation,
@@ -88,6 +89,12 @@ def _tracks_to(values: Mapping[str, Any]) -> int:
     """The longest of all lengths measured at which the run tracks; 0 without one."""
     measured = by_length(values.get("accuracy")) | by_length(values.get("accuracy_by_length"))
     return max((length for length, accuracy in measured.items() if accuracy > TRACKS), default=0)
+
+
+def _exact(exactness: Mapping[str, Any]) -> dict[int, bool]:
+    """Whether the run is exact, by the lengths at which that was measured."""
+    lengths = [whole(length) for length in as_dict(exactness.get("measured"))]
+    return {length: length in as_list(exactness.get("exact_at")) for length in sorted(filter(None, lengths))}
 
 
 def _place_lost(rows: list[dict[str, Any]]) -> None:

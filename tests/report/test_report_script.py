@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import runpy
 import subprocess
@@ -134,3 +135,21 @@ def test_the_report_starts_without_torch(outputs):
         [sys.executable, "-c", code, str(outputs)], cwd=PROJECT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_runs_that_are_exact_are_counted_over_all_runs(tmp_path, capsys):
+    """Two of three were measured, one of them is exact at 64 and not at 16,384; a cell of which none was has no row."""
+    outputs = tmp_path / "outputs"
+    sweep(outputs, "givens", 1, 3)
+    sweep(outputs, "log", 0, 2)
+    places = sorted(outputs.glob("*/*givens*/s*"))
+    counts = {"sequences": 2048, "tokens": 1, "wrong": 0, "first_wrong": None}
+    found = [{"64": counts, "16384": counts}, {"64": counts}]
+    for place, measured, exact_at in zip(places, found, ([64], []), strict=False):
+        (place / "exactness.json").write_text(json.dumps({"measured": measured, "exact_at": exact_at}))
+    text = shown(capsys, "--outputs", outputs)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    (at,) = [number for number, row in enumerate(rows) if row and row[0] == "exact, as learned"]
+    assert rows[at] == ["exact, as learned", "measured", "@64", "@16,384"]
+    assert rows[at + 2] == ["givens", "2 of 3", "1/3", "0/3"]
+    assert not rows[at + 3]

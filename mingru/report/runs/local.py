@@ -12,6 +12,8 @@ from typing import Any
 from mingru.report.runs.record import Run, RunsError, Source, from_parts
 
 FILES = {"started.json", "result.json", "failure.json"}
+# Where the run was exact as learned (scripts/exact.py writes it).
+EXACTNESS = "exactness.json"
 OTHER_FOLDERS = {"wandb", "report"}
 # The key of a result that says which run it was made from (mingru/analysis/hardened_run.py writes it): it is no seed of its own.
 HARDENED = "hardened"
@@ -49,7 +51,7 @@ def _run_folders(top: str) -> Iterator[tuple[str, set[str]]]:
                 elif entry.name not in OTHER_FOLDERS:
                     waiting.append(entry.path)
         if names & FILES:
-            yield folder, names & FILES
+            yield folder, names & {*FILES, EXACTNESS}
 
 
 def _run(folder: Path, names: set[str]) -> Run:
@@ -62,6 +64,8 @@ def _run(folder: Path, names: set[str]) -> Run:
         failure = _read(folder / "failure.json", problems) or {}
         identity = {key: value for key, value in failure.items() if key not in ("error", "traceback", "failed_at")}
         outcome = {**identity, "status": "failed", "failure": failure.get("error", "failure.json is unreadable")}
+    if EXACTNESS in names:
+        outcome["exactness"] = _read(folder / EXACTNESS, problems)
     identity = {**_identity_from_path(folder), **(started or {})}
     return from_parts(identity, outcome, str(folder), "; ".join(problems) or None)
 
