@@ -26,8 +26,9 @@ PAGE = PROJECT / "docs" / "exactness.md"
 PICTURES = PROJECT / "docs" / "pictures"
 STUDY, SEARCH = (PROJECT / "docs" / "data" / name for name in ("exactness.jsonl", "recipes.jsonl"))
 REFERENCE, FOUND, EARLIER = "reference", "found", "earlier"
-# The cell that the others are compared with.
+# The cell that the others are compared with, and the layers that the recipe that was found puts below a composer.
 HEADLINE = {"s3_hier": "selection", "s5": "reflection"}
+BELOW = {"s3_hier": "selection 2 → log → ", "s5": ""}
 LENGTHS = (64, 256, 512, 1024)
 LONG = 16_384
 Record = dict[str, Any]
@@ -38,26 +39,37 @@ def read(file: Path) -> list[Record]:
 
 
 def recipe(record: Record) -> str:
-    """The reference's: a constant rate. The one that the search ended with keeps the last weights. What was run before that is earlier."""
+    """The reference's has a constant rate, and the one that the search ended with keeps the last weights. Others were run before that."""
     config = record["config"]
     if config.get("schedule") is None:
         return REFERENCE
-    return FOUND if config["evaluation"].get("select_last") else EARLIER
+    found = config["evaluation"].get("select_last") and layers(record) == BELOW[record["task"]] + record["mixer"]
+    return FOUND if found else EARLIER
 
 
-def cells(records: Iterable[Record]) -> dict[tuple[str, str, str], list[Record]]:
-    """The runs by task, composer and recipe, each in the order of seeds; hardened ones are none."""
+def cells(records: Iterable[Record], *recipes: str) -> dict[tuple[str, str, str], list[Record]]:
+    """The runs by task, stack and recipe, each in the order of seeds; hardened ones are none."""
     found = defaultdict(list)
     for record in sorted((record for record in records if "hardened" not in record), key=lambda record: record["seed"]):
-        found[record["task"], record["mixer"], recipe(record)].append(record)
-    return found
+        found[record["task"], layers(record), recipe(record)].append(record)
+    return {key: runs for key, runs in found.items() if not recipes or key[2] in recipes}
+
+
+def headline(study: list[Record], task: str) -> list[Record]:
+    return cells(study).get((task, BELOW[task] + HEADLINE[task], FOUND), [])
 
 
 def layers(record: Record) -> str:
-    """The stack, bottom first, with the block size of a selection that is not the composer."""
+    """The stack, bottom first, with what tells the layers below the composer apart."""
     *below, composer = record["layers"]
-    names = [f"{layer['mixer']} {layer['block_size']}" if "form" in layer else layer["mixer"] for layer in below]
-    return " → ".join([*names, composer["mixer"]])
+    return " → ".join([*(" ".join([layer["mixer"], *told_apart(layer)]) for layer in below), composer["mixer"]])
+
+
+def told_apart(layer: dict[str, Any]) -> list[str]:
+    """A selection's block size, and that a `signed` is coupled or learns its start."""
+    if layer["mixer"] == "selection":
+        return [str(layer["block_size"])]
+    return [word for key, word in (("coupled", "coupled"), ("learnable_h0", "h0")) if layer["mixer"] == "signed" and layer.get(key)]
 
 
 def mean(values: list[float]) -> float | None:
@@ -74,17 +86,19 @@ def effort(search: list[Record], task: str, mixer: str) -> int:
 
 def overview(study: list[Record], search: list[Record], task: str) -> Table:
     """A row for each cell of a task."""
-    found = {key[1:]: runs for key, runs in cells(study).items() if key[0] == task}
-    best = found.get((HEADLINE[task], FOUND), [])
+    best = headline(study, task)
+    order = [FOUND, REFERENCE, EARLIER]
+    found = [
+        (order.index(key[2]), runs[0]["mixer"] != HEADLINE[task], *key[1:], runs) for key, runs in cells(study).items() if key[0] == task
+    ]
     rows = []
-    order = {FOUND: 0, REFERENCE: 1, EARLIER: 2}
-    for (mixer, name), runs in sorted(found.items(), key=lambda item: (order[item[0][1]], item[0][0] != HEADLINE[task], item[0][0])):
-        fits, n = sum(run["fit"] for run in runs), len(runs)
+    for *_, stack, name, runs in sorted(found, key=lambda row: row[:4]):
+        fits, n, mixer = sum(run["fit"] for run in runs), len(runs), runs[0]["mixer"]
         low, high = clopper_pearson(fits, n)
-        against = fisher(sum(run["fit"] for run in best), len(best), fits, n) if best and runs is not best else None
+        against = fisher(sum(run["fit"] for run in best), len(best), fits, n) if best and runs[0] is not best[0] else None
         rows.append(
             [
-                mixer,
+                stack,
                 name,
                 f"{fits}/{n}",
                 interval(float(low), float(high)),
@@ -97,7 +111,7 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
                 str(effort(search, task, mixer)),
             ]
         )
-    names = ("composer", "recipe", ">fits", ">95 % interval", ">fit_selected", ">P", *(f">@{length:,}" for length in LENGTHS))
+    names = ("stack", "recipe", ">fits", ">95 % interval", ">fit_selected", ">P", *(f">@{length:,}" for length in LENGTHS))
     headers, numeric = columns(*names, ">exact at 1,024", f">at {LONG:,}", ">composer's parameters", ">state", ">searched")
     return Table("overview", "", headers, rows, numeric)
 
@@ -105,7 +119,7 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
 def s3_hier(study: list[Record], search: list[Record]) -> Table:
     """Seed by seed, the headline cell."""
     rows = []
-    for run in cells(study)["s3_hier", "selection", FOUND]:
+    for run in headline(study, "s3_hier"):
         wrong = run.get("exactness", {}).get("measured", {})
         rows.append(
             [
@@ -123,7 +137,7 @@ def s3_hier(study: list[Record], search: list[Record]) -> Table:
 
 def s5(study: list[Record], search: list[Record]) -> Table:
     """Seed by seed, the headline cell and what hardening made of it."""
-    runs = cells(study)["s5", "reflection", FOUND]
+    runs = headline(study, "s5")
     hardened = {(record["hardened"]["cell"], record["seed"]): record for record in study if "hardened" in record}
     rows = []
     for run in runs:
@@ -160,6 +174,7 @@ def recipes(study: list[Record], search: list[Record]) -> Table:
             *(["doubling"] if curriculum else []),
             *([f"clip {config['clip']:g}"] if config["clip"] else []),
             *([f"T = {config['length']}"] if config["length"] != 64 else []),
+            *([f"{config['steps']} steps"] if config["steps"] != 1600 else []),
             "last weights" if config["evaluation"].get("select_last") else "best weights",
         ]
         accuracy = [fraction(run["accuracy"].get(str(length))) for length in (1024, 4096)]
@@ -170,7 +185,9 @@ def recipes(study: list[Record], search: list[Record]) -> Table:
 
 def stages(study: list[Record], search: list[Record]) -> Table:
     """How many of the runs that were planned are there."""
-    there = cells(study)
+    there = defaultdict(list)
+    for (task, _, name), runs in cells(study, FOUND, REFERENCE).items():
+        there[task, runs[0]["mixer"], name] += [run["seed"] for run in runs]
     composers = {
         "s3_hier": ("selection", "givens", "reflection", "rotation", "delta_64"),
         "s5": ("reflection", "selection", "givens", "delta_64"),
@@ -178,10 +195,10 @@ def stages(study: list[Record], search: list[Record]) -> Table:
     rows = []
     for stage, (task, mixers) in enumerate(composers.items(), start=1):
         for mixer in mixers:
-            done = [len([run for run in there.get((task, mixer, name), []) if run["seed"] < 12]) for name in (FOUND, REFERENCE)]
+            done = [sum(seed < 12 for seed in there[task, mixer, name]) for name in (FOUND, REFERENCE)]
             rows.append([str(stage), task, mixer, *(f"{number} of 12" for number in done)])
     for task, mixer in (("s3_hier", "selection"), ("s5", "reflection"), ("s3_hier", "givens"), ("s5", "givens")):
-        done = [len(there.get((task, mixer, name), [])) for name in (FOUND, REFERENCE)]
+        done = [len(there[task, mixer, name]) for name in (FOUND, REFERENCE)]
         rows.append(["3", task, mixer, *(f"{number} of 36" for number in done)])
     headers, numeric = columns(">stage", "task", "composer", f">{FOUND} recipe", f">{REFERENCE}'s")
     return Table("stages", "", headers, rows, numeric)
@@ -213,7 +230,8 @@ def renewed(text: str) -> str:
 @style.styled
 def by_length(study: list[Record], task: str) -> Figure:
     """Accuracy by length: a thin line for each seed, a thick one for the mean; a panel for each recipe."""
-    found = {key[1:]: runs for key, runs in cells(study).items() if key[0] == task and key[2] != EARLIER}
+    shown = {key: runs for key, runs in cells(study, FOUND, REFERENCE).items() if key[0] == task}
+    found = {(runs[0]["mixer"], key[2]): runs for key, runs in shown.items()}
     panels = (FOUND, REFERENCE)
     drawing, axes = style.figure(2.6, columns=len(panels), share=True)
     mixers = sorted({key[0] for key in found}, key=lambda mixer: (mixer != HEADLINE[task], mixer))
