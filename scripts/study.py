@@ -21,6 +21,7 @@ from mingru.report.intervals import clopper_pearson
 from mingru.report.numbers import fraction, interval, p_value
 from mingru.report.plots import style
 from mingru.report.table import table_text
+from scripts.exact import LONG, wanted
 
 PAGE = PROJECT / "docs" / "exactness.md"
 PICTURES = PROJECT / "docs" / "pictures"
@@ -30,7 +31,6 @@ REFERENCE, FOUND, EARLIER = "reference", "found", "earlier"
 HEADLINE = {"s3_hier": "selection", "s5": "reflection"}
 BELOW = {"s3_hier": "selection 2 → log → ", "s5": ""}
 LENGTHS = (64, 256, 512, 1024)
-LONG = 16_384
 Record = dict[str, Any]
 
 
@@ -76,8 +76,18 @@ def mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def exact_at(record: Record, length: int) -> bool:
-    return length in record.get("exactness", {}).get("exact_at", [])
+def exact_at(record: Record, length: int) -> bool | None:
+    """Whether a run is exact; None where too few sequences were looked at to know."""
+    measured = record.get("exactness", {}).get("measured", {}).get(str(length), {"sequences": 0})
+    if measured["sequences"] >= wanted(length):
+        return length in record["exactness"]["exact_at"]
+    return False if any(accuracy < 1 for at, accuracy in record["accuracy"].items() if int(at) <= length) else None
+
+
+def exact_runs(runs: list[Record], length: int) -> str:
+    known = [exact_at(run, length) for run in runs]
+    unknown = known.count(None)
+    return f"{known.count(True)}/{len(runs)}" + (f", {unknown} unknown" if unknown else "")
 
 
 def effort(search: list[Record], task: str, mixer: str) -> int:
@@ -105,7 +115,7 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
                 f"{sum(run['fit_selected'] for run in runs)}/{n}",
                 "-" if against is None else p_value(against),
                 *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
-                *(f"{sum(exact_at(run, length) for run in runs)}/{n}" for length in (1024, LONG)),
+                *(exact_runs(runs, length) for length in (1024, LONG)),
                 f"{runs[0]['composer_parameters']:,}",
                 str(runs[0]["state_size"]),
                 str(effort(search, task, mixer)),
@@ -227,29 +237,39 @@ def renewed(text: str) -> str:
     return text
 
 
+def curve(record: Record) -> dict[int, float]:
+    """Accuracy by length, of all lengths at which it was measured."""
+    counted = record.get("exactness", {}).get("measured", {})
+    long = {int(length): 1 - found["wrong"] / found["tokens"] for length, found in counted.items()}
+    return dict(sorted((long | {int(length): accuracy for length, accuracy in record["accuracy"].items()}).items()))
+
+
 @style.styled
 def by_length(study: list[Record], task: str) -> Figure:
     """Accuracy by length: a thin line for each seed, a thick one for the mean; a panel for each recipe."""
-    shown = {key: runs for key, runs in cells(study, FOUND, REFERENCE).items() if key[0] == task}
-    found = {(runs[0]["mixer"], key[2]): runs for key, runs in shown.items()}
-    panels = (FOUND, REFERENCE)
-    drawing, axes = style.figure(2.6, columns=len(panels), share=True)
-    mixers = sorted({key[0] for key in found}, key=lambda mixer: (mixer != HEADLINE[task], mixer))
-    for axis, panel in zip(axes, panels, strict=True):
+    shown = {(key[2], runs[0]["mixer"]): runs for key, runs in cells(study, FOUND, REFERENCE).items() if key[0] == task}
+    made = {run["cell"] for run in headline(study, task)}
+    hardened = [run for run in study if "hardened" in run and run["hardened"]["cell"] in made]
+    if hardened:
+        shown[FOUND, f"{HEADLINE[task]}, hardened"] = hardened
+    panels = sorted({name for name, _ in shown}, key=(FOUND, REFERENCE).index)
+    mixers = sorted({mixer for _, mixer in shown}, key=lambda mixer: (not mixer.startswith(HEADLINE[task]), mixer))
+    drawing, axes = style.figure(2.8, columns=max(len(panels), 1), share=True)
+    for axis, panel in zip(axes, panels, strict=False):
         for mixer, mark in zip(mixers, style.marks(len(mixers)), strict=True):
-            runs = found.get((mixer, panel), [])
-            lengths = sorted({int(length) for run in runs for length in run["accuracy"]})
-            for run in runs:
-                axis.plot(lengths, [run["accuracy"][str(length)] for length in lengths], color=mark["color"], alpha=0.25, linewidth=0.6)
-            if runs:
-                means = [mean([run["accuracy"][str(length)] for run in runs]) for length in lengths]
-                axis.plot(lengths, means, **mark, markersize=4, label=f"{mixer} ({len(runs)})")
+            curves = [curve(run) for run in shown.get((panel, mixer), [])]
+            lengths = [length for length in (*LENGTHS, LONG) if curves and all(length in each for each in curves)]
+            for each in curves:
+                axis.plot(lengths, [each[length] for length in lengths], color=mark["color"], alpha=0.3, linewidth=0.6)
+            if curves:
+                means = [mean([each[length] for each in curves]) for length in lengths]
+                axis.plot(lengths, means, **mark, markersize=4, label=f"{mixer} ({len(curves)})")
         axis.set_xscale("log", base=2)
-        axis.set_xticks([64, 256, 512, 1024], ["64", "256", "512", "1,024"])
+        axis.set_xticks([*LENGTHS, LONG], [f"{length:,}" for length in (*LENGTHS, LONG)])
+        axis.set_ylim(0, 1.03)
         axis.set_title(f"{panel} recipe")
         axis.set_xlabel("length")
-        if axis.lines:
-            axis.legend(fontsize=7)
+        style.legend(axis, len(mixers))
     axes[0].set_ylabel("accuracy")
     return drawing
 
