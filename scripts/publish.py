@@ -11,15 +11,16 @@ from typing import Any
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
+from mingru.analysis import choices
 from mingru.analysis.hardened_run import CERTIFICATE
 from mingru.sweep import published, records
 
 
 def found(outputs: Path) -> Iterator[dict[str, Any]]:
-    """Every result under a folder, with what lies beside it: a hardened run's certificate, and where a run was exact as learned."""
+    """Every result under a folder, with what lies beside it: a hardened run's certificate, where a run was exact, what its choices are."""
     for file in sorted(outputs.rglob(records.RESULT)):
         record = records.read_json(file)
-        beside = {name: records.read_json(file.with_name(name)) for name in (CERTIFICATE, published.EXACTNESS)}
+        beside = {name: records.read_json(file.with_name(name)) for name in (CERTIFICATE, published.EXACTNESS, choices.FILE)}
         if record is not None:
             yield record | {Path(name).stem: found for name, found in beside.items() if found is not None}
 

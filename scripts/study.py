@@ -21,6 +21,7 @@ from mingru.report.intervals import clopper_pearson
 from mingru.report.numbers import fraction, interval, p_value
 from mingru.report.plots import style
 from mingru.report.table import table_text
+from scripts.choices import alive
 from scripts.exact import LONG, wanted
 
 PAGE = PROJECT / "docs" / "exactness.md"
@@ -131,6 +132,8 @@ def s3_hier(study: list[Record], search: list[Record]) -> Table:
     rows = []
     for run in headline(study, "s3_hier"):
         wrong = run.get("exactness", {}).get("measured", {})
+        clocks = "-" if "choices" not in run else str(sum(is_clock(block) for block in blocks_of(run, 0)))
+        entries = "-" if "choices" not in run else alive([block["alive"] for block in blocks_of(run, -1)])
         rows.append(
             [
                 str(run["seed"]),
@@ -138,11 +141,23 @@ def s3_hier(study: list[Record], search: list[Record]) -> Table:
                 f"{run['selection']['fresh_accuracy']:.5f}",
                 *(f"{run['accuracy'][str(length)]:.4f}" for length in LENGTHS),
                 *(f"{wrong[str(length)]['wrong']:,} in {wrong[str(length)]['tokens']:,}" if wrong else "-" for length in (1024, LONG)),
+                clocks,
+                entries,
             ]
         )
     names = (">seed", ">fits from step", ">fresh at 128", *(f">@{length:,}" for length in LENGTHS))
-    headers, numeric = columns(*names, ">wrong tokens at 1,024", f">at {LONG:,}")
+    headers, numeric = columns(*names, ">wrong tokens at 1,024", f">at {LONG:,}", ">clocks below", "entries alive in the composer's blocks")
     return Table("s3_hier", "", headers, rows, numeric)
+
+
+def blocks_of(run: Record, layer: int) -> list[dict[str, Any]]:
+    """What the blocks of one of a run's selections have become (scripts/choices.py)."""
+    return run["choices"]["layers"][layer]["blocks"]
+
+
+def is_clock(block: dict[str, Any]) -> bool:
+    """One state at even positions, another at odd ones."""
+    return block["states"] == [1, 1] and block["common"] == 0
 
 
 def s5(study: list[Record], search: list[Record]) -> Table:
