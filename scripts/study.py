@@ -85,6 +85,13 @@ def exact_at(record: Record, length: int) -> bool | None:
     return False if any(accuracy < 1 for at, accuracy in record["accuracy"].items() if int(at) <= length) else None
 
 
+def compared(best: list[Record], runs: list[Record]) -> str:
+    """Fisher's P on the seeds that both have, so that it does not move as one of them gets more."""
+    both = {run["seed"] for run in best} & {run["seed"] for run in runs}
+    fits = [sum(run["fit"] for run in each if run["seed"] in both) for each in (best, runs)]
+    return p_value(fisher(fits[0], len(both), fits[1], len(both)))
+
+
 def exact_runs(runs: list[Record], length: int) -> str:
     known = [exact_at(run, length) for run in runs]
     unknown = known.count(None)
@@ -106,7 +113,6 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
     for *_, stack, name, runs in sorted(found, key=lambda row: row[:4]):
         fits, n, mixer = sum(run["fit"] for run in runs), len(runs), runs[0]["mixer"]
         low, high = clopper_pearson(fits, n)
-        against = fisher(sum(run["fit"] for run in best), len(best), fits, n) if best and runs[0] is not best[0] else None
         rows.append(
             [
                 stack,
@@ -114,16 +120,17 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
                 f"{fits}/{n}",
                 interval(float(low), float(high)),
                 f"{sum(run['fit_selected'] for run in runs)}/{n}",
-                "-" if against is None else p_value(against),
+                "-" if not best or runs[0] is best[0] else compared(best, runs),
                 *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
                 *(exact_runs(runs, length) for length in (1024, LONG)),
+                clock_below(runs),
                 f"{runs[0]['composer_parameters']:,}",
                 str(runs[0]["state_size"]),
                 str(effort(search, task, mixer)),
             ]
         )
     names = ("stack", "recipe", ">fits", ">95 % interval", ">fit_selected", ">P", *(f">@{length:,}" for length in LENGTHS))
-    headers, numeric = columns(*names, ">exact at 1,024", f">at {LONG:,}", ">composer's parameters", ">state", ">searched")
+    headers, numeric = columns(*names, ">exact at 1,024", f">at {LONG:,}", ">clock below", ">composer's parameters", ">state", ">searched")
     return Table("overview", "", headers, rows, numeric)
 
 
@@ -132,7 +139,7 @@ def s3_hier(study: list[Record], search: list[Record]) -> Table:
     rows = []
     for run in headline(study, "s3_hier"):
         wrong = run.get("exactness", {}).get("measured", {})
-        clocks = "-" if "choices" not in run else str(sum(is_clock(block) for block in blocks_of(run, 0)))
+        clocks = "-" if "choices" not in run else str(n_clocks(run))
         entries = "-" if "choices" not in run else alive([block["alive"] for block in blocks_of(run, -1)])
         rows.append(
             [
@@ -155,9 +162,14 @@ def blocks_of(run: Record, layer: int) -> list[dict[str, Any]]:
     return run["choices"]["layers"][layer]["blocks"]
 
 
-def is_clock(block: dict[str, Any]) -> bool:
-    """One state at even positions, another at odd ones."""
-    return block["states"] == [1, 1] and block["common"] == 0
+def n_clocks(run: Record) -> int:
+    """Blocks of the bottom layer that have one state at even positions and another at odd ones."""
+    return sum(block["states"] == [1, 1] and block["common"] == 0 for block in blocks_of(run, 0))
+
+
+def clock_below(runs: list[Record]) -> str:
+    looked_at = [run for run in runs if "choices" in run]
+    return f"{sum(n_clocks(run) > 0 for run in looked_at)}/{len(looked_at)}" if looked_at else "-"
 
 
 def s5(study: list[Record], search: list[Record]) -> Table:
