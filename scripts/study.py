@@ -175,11 +175,10 @@ def clock_below(runs: list[Record]) -> str:
 def s5(study: list[Record], search: list[Record]) -> Table:
     """Seed by seed, the headline cell and what hardening made of it."""
     runs = headline(study, "s5")
-    hardened = {(record["hardened"]["cell"], record["seed"]): record for record in study if "hardened" in record}
+    hardened = {record["seed"]: record for record in hardened_from(study, runs)}
     rows = []
     for run in runs:
-        made = hardened.get((run["cell"], run["seed"]))
-        certificate = made["certificate"] if made else None
+        certificate = hardened[run["seed"]]["certificate"] if run["seed"] in hardened else None
         full = next((stage["step"] for stage in run["stages"] if stage["length"] == run["length"]), None)
         rows.append(
             [
@@ -241,7 +240,37 @@ def stages(study: list[Record], search: list[Record]) -> Table:
     return Table("stages", "", headers, rows, numeric)
 
 
+def aims(study: list[Record], search: list[Record]) -> Table:
+    """What was aimed at before the study began, beside what its headline cells reached."""
+    above, flat = headline(study, "s3_hier"), headline(study, "s5")
+    fitting = [run for run in flat if run["fit"]]
+    certificates = [run["certificate"] for run in hardened_from(study, flat)]
+    exact = sum(LONG in certificate["exact_at"] for certificate in certificates)
+    read_off = sum(certificate["table"] == "weights" and certificate["equals_task"] for certificate in certificates)
+    fits = [f"{sum(run['fit'] for run in runs)}/{len(runs)}" for runs in (above, flat)]
+    at_1024 = [fraction(mean([run["accuracy"]["1024"] for run in runs])) for runs in (above, fitting)]
+    rows = [
+        ["S3-hier", "fits", "25/36", "35/36", fits[0]],
+        ["", "mean accuracy at 1,024, all seeds", "0.571", "0.99", at_1024[0]],
+        ["", "exact at 1,024", "none", "30/36", exact_runs(above, 1024)],
+        ["", f"exact at {LONG:,}", "none", "18/36", exact_runs(above, LONG)],
+        ["S5", "fits", "0/36 to 1/36", "34/36", fits[1]],
+        ["", "mean accuracy at 1,024, fitting seeds", "0.618", "0.8", at_1024[1]],
+        ["", f"hardened: exact at {LONG:,}", "none", "34/36", f"{exact}/{len(flat)}"],
+        ["", "table read off the weights, without labels", "none", "18/36", f"{read_off}/{len(flat)}"],
+    ]
+    headers, numeric = columns("task", "", ">reference", ">aim", ">reached")
+    return Table("aims", "", headers, rows, numeric)
+
+
+def hardened_from(study: list[Record], runs: list[Record]) -> list[Record]:
+    """The hardened models that were made from these runs."""
+    made_from = {(run["cell"], run["seed"]) for run in runs}
+    return [run for run in study if "hardened" in run and (run["hardened"]["cell"], run["seed"]) in made_from]
+
+
 TABLES = {
+    "aims": aims,
     "stages": stages,
     "overview s3_hier": lambda study, search: overview(study, search, "s3_hier"),
     "overview s5": lambda study, search: overview(study, search, "s5"),
@@ -275,9 +304,7 @@ def curve(record: Record) -> dict[int, float]:
 def by_length(study: list[Record], task: str) -> Figure:
     """Accuracy by length: a thin line for each seed, a thick one for the mean; a panel for each recipe."""
     shown = {(key[2], runs[0]["mixer"]): runs for key, runs in cells(study, FOUND, REFERENCE).items() if key[0] == task}
-    made = {run["cell"] for run in headline(study, task)}
-    hardened = [run for run in study if "hardened" in run and run["hardened"]["cell"] in made]
-    if hardened:
+    if hardened := hardened_from(study, headline(study, task)):
         shown[FOUND, f"{HEADLINE[task]}, hardened"] = hardened
     panels = sorted({name for name, _ in shown}, key=(FOUND, REFERENCE).index)
     mixers = sorted({mixer for _, mixer in shown}, key=lambda mixer: (not mixer.startswith(HEADLINE[task]), mixer))
