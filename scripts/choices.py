@@ -14,13 +14,12 @@ sys.path[0] = str(PROJECT) if __name__ == "__main__" else sys.path[0]
 # Before torch is imported: its matrices are small here.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import torch
-
 import train
 from mingru.analysis import choices
 from mingru.report.document import Table, columns
 from mingru.report.table import table_text
 from mingru.sweep import records
+from scripts.exact import tell_each
 from tasks.stream import generator
 from tasks.word_problem import WordProblem
 
@@ -62,15 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=f"Tell what the blocks of selections do, and keep it as {choices.FILE} in the run's folder."
     )
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN_DIR", help="folders of finished runs")
-    failed = False
-    torch.set_num_threads(1)
-    for directory in parser.parse_args(argv).runs:
-        try:
-            print(f"{directory}\n{look(directory)}\n", flush=True)
-        except (ValueError, OSError) as error:
-            print(f"choices.py: {str(error).splitlines()[0]}", file=sys.stderr)
-            failed = True
-    return int(failed)
+    return tell_each("choices.py", parser.parse_args(argv).runs, look)
 
 
 if __name__ == "__main__":

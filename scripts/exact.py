@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,16 +96,22 @@ def measure(options: argparse.Namespace, directory: Path) -> str:
     return table_text(Table("lengths", "", headers[0], rows, headers[1]))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    options, failed = arguments(argv), False
+def tell_each(script: str, runs: Sequence[Path], tell: Callable[[Path], str]) -> int:
+    """Print what `tell` says of each run. One of which it cannot say anything is one line on stderr, and makes the exit code 1."""
     torch.set_num_threads(1)
-    for directory in options.runs:
+    failed = False
+    for directory in runs:
         try:
-            print(f"{directory}\n{measure(options, directory)}\n", flush=True)
+            print(f"{directory}\n{tell(directory)}\n", flush=True)
         except (ValueError, OSError) as error:
-            print(f"exact.py: {str(error).splitlines()[0]}", file=sys.stderr)
+            print(f"{script}: {str(error).splitlines()[0]}", file=sys.stderr)
             failed = True
     return int(failed)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = arguments(argv)
+    return tell_each("exact.py", options.runs, functools.partial(measure, options))
 
 
 if __name__ == "__main__":
