@@ -19,7 +19,7 @@ def mixer(name: str) -> Mixer:
 
 
 def layer_of(name: str):
-    return settings.build(settings.instantiable(settings.stack_item(name, settings.CONF)))
+    return settings.build(settings.instantiable(settings.stack_item(name, "stack", settings.CONF)))
 
 
 def stack(layers: Sequence[str]) -> Stack:
