@@ -42,7 +42,7 @@ def look(directory: Path) -> str:
             f"{layer} {stack.blocks[layer].mixer.name}",
             str(len(blocks)),
             str(sum(block.counts for block in blocks)),
-            str(sum(block.counts and max(block.states) == 1 for block in blocks)),
+            str(sum(block.is_clock for block in blocks)),
             alive([block.alive for block in blocks]),
         ]
         for layer, blocks in found.items()

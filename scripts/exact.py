@@ -88,7 +88,7 @@ def measure(options: argparse.Namespace, directory: Path) -> str:
     task = train.resolve(cfg)[1]
     if task.metric.name != "accuracy" or task.head != "per_position" or getattr(task, "timed", False) or isinstance(task, Finite):
         raise ValueError(f"{directory}: {task.name} does not stream a class to answer at each token, which is what is counted here")
-    counts = measured(options, stack.eval(), task, records.read_json(directory / records.RESULT)["config"]["evaluation"])
+    counts = measured(options, stack.eval(), task, cfg.evaluation)
     found = {"measured": {str(length): counted(each) for length, each in counts.items()}, "exact_at": exact_at(counts)}
     records.write_json(directory / published.EXACTNESS, found)
     rows = [[f"{n:,}", f"{c.sequences:,}", f"{c.accuracy:.6g}", f"{c.wrong:,}", f"{c.wrong_sequences:,}"] for n, c in counts.items()]

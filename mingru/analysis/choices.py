@@ -31,6 +31,11 @@ class Block:
     def counts(self) -> bool:
         return len(self.states) > 1 and self.common == 0
 
+    @property
+    def is_clock(self) -> bool:
+        """It counts, and tells nothing else."""
+        return self.counts and max(self.states) == 1
+
 
 @torch.inference_mode()
 def blocks(stack: Stack, tokens: Tensor, period: int) -> dict[int, list[Block]]:
