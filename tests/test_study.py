@@ -1,6 +1,7 @@
 """docs/exactness.md says what the records in docs/data say."""
 
 from scripts import study
+from scripts.exactness_page.cells import cells
 
 
 def test_the_page_is_what_the_records_make_of_it():
@@ -11,9 +12,9 @@ def test_the_page_is_what_the_records_make_of_it():
 
 def test_every_run_of_the_study_is_counted_once():
     records = study.read(study.STUDY)
-    counted = [run for runs in study.cells(records).values() for run in runs]
+    counted = [run for runs in cells(records).values() for run in runs]
     assert len(counted) == sum("hardened" not in record for record in records)
-    for runs in study.cells(records).values():
+    for runs in cells(records).values():
         assert len({run["seed"] for run in runs}) == len(runs)
         assert len({run["cell"] for run in runs}) == 1
 

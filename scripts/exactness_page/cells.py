@@ -1,0 +1,58 @@
+"""The runs of the study of exactness, by cell."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+REFERENCE, FOUND, EARLIER = "reference", "found", "earlier"
+# The cell that the others are compared with, and the layers that the recipe that was found puts below a composer.
+HEADLINE = {"s3_hier": "selection", "s5": "reflection"}
+BELOW = {"s3_hier": "selection 2 → log → ", "s5": ""}
+LENGTHS = (64, 256, 512, 1024)
+Record = dict[str, Any]
+
+
+def recipe(record: Record) -> str:
+    """The reference's has a constant rate, and the one that the search ended with keeps the last weights. Others were run before that."""
+    config = record["config"]
+    if config.get("schedule") is None:
+        return REFERENCE
+    found = config["evaluation"].get("select_last") and layers(record) == BELOW[record["task"]] + record["mixer"]
+    return FOUND if found else EARLIER
+
+
+def cells(records: Iterable[Record], *recipes: str) -> dict[tuple[str, str, str], list[Record]]:
+    """The runs by task, stack and recipe, each in the order of seeds; hardened ones are none."""
+    found = defaultdict(list)
+    for record in sorted((record for record in records if "hardened" not in record), key=lambda record: record["seed"]):
+        found[record["task"], layers(record), recipe(record)].append(record)
+    return {key: runs for key, runs in found.items() if not recipes or key[2] in recipes}
+
+
+def headline(study: list[Record], task: str) -> list[Record]:
+    return cells(study).get((task, BELOW[task] + HEADLINE[task], FOUND), [])
+
+
+def layers(record: Record) -> str:
+    """The stack, bottom first, with what tells the layers below the composer apart."""
+    *below, composer = record["layers"]
+    return " → ".join([*(" ".join([layer["mixer"], *told_apart(layer)]) for layer in below), composer["mixer"]])
+
+
+def told_apart(layer: dict[str, Any]) -> list[str]:
+    """A selection's block size, and that a `signed` is coupled or learns its start."""
+    if layer["mixer"] == "selection":
+        return [str(layer["block_size"])]
+    return [word for key, word in (("coupled", "coupled"), ("learnable_h0", "h0")) if layer["mixer"] == "signed" and layer.get(key)]
+
+
+def hardened_from(study: list[Record], runs: list[Record]) -> list[Record]:
+    """The hardened models that were made from these runs."""
+    made_from = {(run["cell"], run["seed"]) for run in runs}
+    return [run for run in study if "hardened" in run and (run["hardened"]["cell"], run["seed"]) in made_from]
+
+
+def mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,210 @@
+"""The tables of docs/exactness.md, each from the records of the study and of the search for its recipes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from mingru.analysis.choices import Block
+from mingru.report.document import Table, columns
+from mingru.report.fisher import fisher
+from mingru.report.intervals import clopper_pearson
+from mingru.report.numbers import fraction, interval, p_value
+from scripts.choices import alive
+from scripts.exact import LONG, wanted
+from scripts.exactness_page.cells import EARLIER, FOUND, HEADLINE, LENGTHS, REFERENCE, Record, cells, hardened_from, headline, layers, mean
+
+
+def exact_at(record: Record, length: int) -> bool | None:
+    """Whether a run is exact; None where too few sequences were looked at to know."""
+    measured = record.get("exactness", {}).get("measured", {}).get(str(length), {"sequences": 0})
+    if measured["sequences"] >= wanted(length):
+        return length in record["exactness"]["exact_at"]
+    return False if any(accuracy < 1 for at, accuracy in record["accuracy"].items() if int(at) <= length) else None
+
+
+def compared(best: list[Record], runs: list[Record]) -> str:
+    """Fisher's P on the seeds that both have, so that it does not move as one of them gets more."""
+    both = {run["seed"] for run in best} & {run["seed"] for run in runs}
+    fits = [sum(run["fit"] for run in each if run["seed"] in both) for each in (best, runs)]
+    return p_value(fisher(fits[0], len(both), fits[1], len(both)))
+
+
+def exact_runs(runs: list[Record], length: int) -> str:
+    known = [exact_at(run, length) for run in runs]
+    unknown = known.count(None)
+    return f"{known.count(True)}/{len(runs)}" + (f", {unknown} unknown" if unknown else "")
+
+
+def effort(search: list[Record], task: str, mixer: str) -> int:
+    return sum(record["task"] == task and record["mixer"] == mixer for record in search)
+
+
+def overview(study: list[Record], search: list[Record], task: str) -> Table:
+    """A row for each cell of a task."""
+    best = headline(study, task)
+    order = [FOUND, REFERENCE, EARLIER]
+    found = [
+        (order.index(key[2]), runs[0]["mixer"] != HEADLINE[task], *key[1:], runs) for key, runs in cells(study).items() if key[0] == task
+    ]
+    rows = []
+    for *_, stack, name, runs in sorted(found, key=lambda row: row[:4]):
+        fits, n, mixer = sum(run["fit"] for run in runs), len(runs), runs[0]["mixer"]
+        low, high = clopper_pearson(fits, n)
+        rows.append(
+            [
+                stack,
+                name,
+                f"{fits}/{n}",
+                interval(float(low), float(high)),
+                f"{sum(run['fit_selected'] for run in runs)}/{n}",
+                "-" if not best or runs[0] is best[0] else compared(best, runs),
+                *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
+                *(exact_runs(runs, length) for length in (1024, LONG)),
+                clock_below(runs),
+                f"{runs[0]['composer_parameters']:,}",
+                str(runs[0]["state_size"]),
+                str(effort(search, task, mixer)),
+            ]
+        )
+    names = ("stack", "recipe", ">fits", ">95 % interval", ">fit_selected", ">P", *(f">@{length:,}" for length in LENGTHS))
+    headers, numeric = columns(*names, ">exact at 1,024", f">at {LONG:,}", ">clock below", ">composer's parameters", ">state", ">searched")
+    return Table("overview", "", headers, rows, numeric)
+
+
+def s3_hier(study: list[Record], search: list[Record]) -> Table:
+    """Seed by seed, the headline cell."""
+    rows = []
+    for run in headline(study, "s3_hier"):
+        wrong = run.get("exactness", {}).get("measured", {})
+        clocks = "-" if "choices" not in run else str(n_clocks(run))
+        entries = "-" if "choices" not in run else alive([block.alive for block in blocks_of(run, -1)])
+        rows.append(
+            [
+                str(run["seed"]),
+                str(run["steps_to_fit"] or "never"),
+                f"{run['selection']['fresh_accuracy']:.5f}",
+                *(f"{run['accuracy'][str(length)]:.4f}" for length in LENGTHS),
+                *(f"{wrong[str(length)]['wrong']:,} in {wrong[str(length)]['tokens']:,}" if wrong else "-" for length in (1024, LONG)),
+                clocks,
+                entries,
+            ]
+        )
+    names = (">seed", ">fits from step", ">fresh at 128", *(f">@{length:,}" for length in LENGTHS))
+    headers, numeric = columns(*names, ">wrong tokens at 1,024", f">at {LONG:,}", ">clocks below", "entries alive in the composer's blocks")
+    return Table("s3_hier", "", headers, rows, numeric)
+
+
+def blocks_of(run: Record, layer: int) -> list[Block]:
+    """What the blocks of one of a run's selections have become (scripts/choices.py)."""
+    return [Block(**block) for block in run["choices"]["layers"][layer]["blocks"]]
+
+
+def n_clocks(run: Record) -> int:
+    return sum(block.is_clock for block in blocks_of(run, 0))
+
+
+def clock_below(runs: list[Record]) -> str:
+    looked_at = [run for run in runs if "choices" in run]
+    return f"{sum(n_clocks(run) > 0 for run in looked_at)}/{len(looked_at)}" if looked_at else "-"
+
+
+def s5(study: list[Record], search: list[Record]) -> Table:
+    """Seed by seed, the headline cell and what hardening made of it."""
+    runs = headline(study, "s5")
+    hardened = {record["seed"]: record for record in hardened_from(study, runs)}
+    rows = []
+    for run in runs:
+        certificate = hardened[run["seed"]]["certificate"] if run["seed"] in hardened else None
+        full = next((stage["step"] for stage in run["stages"] if stage["length"] == run["length"]), None)
+        rows.append(
+            [
+                str(run["seed"]),
+                str(full or "never"),
+                f"{run['selection']['fresh_accuracy']:.5f}",
+                *(f"{run['accuracy'][str(length)]:.4f}" for length in LENGTHS),
+                "-" if certificate is None else f"{certificate['reading']['margin']:.2f}",
+                "-" if certificate is None else str(sum(bool(block["dims"]) for block in certificate["blocks"])),
+                "-" if certificate is None else f"{max(certificate['exact_at'], default=0):,}",
+                "-" if certificate is None else f"{certificate['safe_tokens']['float32']:,}",
+            ]
+        )
+    select = runs[0]["config"]["evaluation"]["select_length"] if runs else "-"
+    names = (">seed", ">full length from step", f">fresh at {select}", *(f">@{length:,}" for length in LENGTHS))
+    more = (">margin of the table read", ">blocks that carry it", ">hardened: exact up to", ">proved for")
+    headers, numeric = columns(*names, *more)
+    return Table("s5", "", headers, rows, numeric)
+
+
+def recipes(study: list[Record], search: list[Record]) -> Table:
+    """Every run of the search."""
+    rows = []
+    for run in sorted(search, key=lambda run: (run["task"], layers(run), run["seed"])):
+        config = run["config"]
+        schedule, curriculum = config["schedule"], config["curriculum"]
+        told = [
+            "constant" if schedule is None else f"falls over {schedule['share']:g}" if "share" in schedule else "cosine",
+            *(["doubling"] if curriculum else []),
+            *([f"clip {config['clip']:g}"] if config["clip"] else []),
+            *([f"T = {config['length']}"] if config["length"] != 64 else []),
+            *([f"{config['steps']} steps"] if config["steps"] != 1600 else []),
+            "last weights" if config["evaluation"].get("select_last") else "best weights",
+        ]
+        accuracy = [fraction(run["accuracy"].get(str(length))) for length in (1024, 4096)]
+        rows.append([run["task"], layers(run), ", ".join(told), str(run["seed"]), str(run["steps_to_fit"] or "never"), *accuracy])
+    headers, numeric = columns("task", "stack", "recipe", ">seed", ">fits from step", ">@1,024", ">@4,096")
+    return Table("recipes", "", headers, rows, numeric)
+
+
+def stages(study: list[Record], search: list[Record]) -> Table:
+    """How many of the runs that were planned are there."""
+    there = defaultdict(list)
+    for (task, _, name), runs in cells(study, FOUND, REFERENCE).items():
+        there[task, runs[0]["mixer"], name] += [run["seed"] for run in runs]
+    composers = {
+        "s3_hier": ("selection", "givens", "reflection", "rotation", "delta_64"),
+        "s5": ("reflection", "selection", "givens", "delta_64"),
+    }
+    rows = []
+    for stage, (task, mixers) in enumerate(composers.items(), start=1):
+        for mixer in mixers:
+            done = [sum(seed < 12 for seed in there[task, mixer, name]) for name in (FOUND, REFERENCE)]
+            rows.append([str(stage), task, mixer, *(f"{number} of 12" for number in done)])
+    for task, mixer in (("s3_hier", "selection"), ("s5", "reflection"), ("s3_hier", "givens"), ("s5", "givens")):
+        done = [len(there[task, mixer, name]) for name in (FOUND, REFERENCE)]
+        rows.append(["3", task, mixer, *(f"{number} of 36" for number in done)])
+    headers, numeric = columns(">stage", "task", "composer", f">{FOUND} recipe", f">{REFERENCE}'s")
+    return Table("stages", "", headers, rows, numeric)
+
+
+def aims(study: list[Record], search: list[Record]) -> Table:
+    """What was aimed at before the study began, beside what its headline cells reached."""
+    above, flat = headline(study, "s3_hier"), headline(study, "s5")
+    fitting = [run for run in flat if run["fit"]]
+    certificates = [run["certificate"] for run in hardened_from(study, flat)]
+    exact = sum(LONG in certificate["exact_at"] for certificate in certificates)
+    read_off = sum(certificate["table"] == "weights" and certificate["equals_task"] for certificate in certificates)
+    fits = [f"{sum(run['fit'] for run in runs)}/{len(runs)}" for runs in (above, flat)]
+    at_1024 = [fraction(mean([run["accuracy"]["1024"] for run in runs])) for runs in (above, fitting)]
+    rows = [
+        ["S3-hier", "fits", "25/36", "35/36", fits[0]],
+        ["", "mean accuracy at 1,024, all seeds", "0.571", "0.99", at_1024[0]],
+        ["", "exact at 1,024", "none", "30/36", exact_runs(above, 1024)],
+        ["", f"exact at {LONG:,}", "none", "18/36", exact_runs(above, LONG)],
+        ["S5", "fits", "0/36 to 1/36", "34/36", fits[1]],
+        ["", "mean accuracy at 1,024, fitting seeds", "0.618", "0.8", at_1024[1]],
+        ["", f"hardened: exact at {LONG:,}", "none", "34/36", f"{exact}/{len(flat)}"],
+        ["", "table read off the weights, without labels", "none", "18/36", f"{read_off}/{len(flat)}"],
+    ]
+    headers, numeric = columns("task", "", ">reference", ">aim", ">reached")
+    return Table("aims", "", headers, rows, numeric)
+
+
+TABLES = {
+    "aims": aims,
+    "stages": stages,
+    "overview s3_hier": lambda study, search: overview(study, search, "s3_hier"),
+    "overview s5": lambda study, search: overview(study, search, "s5"),
+    "s3_hier": s3_hier,
+    "s5": s5,
+    "recipes": recipes,
+}
