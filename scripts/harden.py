@@ -1,4 +1,4 @@
-"""Make a trained flat model of a group exact, with a certificate: python scripts/harden.py outputs/s3/givens-0123abcd/s0"""
+"""Make a trained model of a group exact, with a certificate: python scripts/harden.py outputs/s5/reflection-0123abcd/s0"""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from torch import Tensor
 import train
 from mingru.analysis import account, hardened_run
 from mingru.analysis.hardening import Hardening, harden, hardened_stack
+from mingru.analysis.layered import Layered, equals_task, harden_layered
 from mingru.analysis.maps import check_flat, read_flat
 from mingru.analysis.rest import safe_radius
 from mingru.analysis.table import Reading, read_table
@@ -28,12 +29,12 @@ from mingru.sweep import records
 from scripts.exact import add_measurement, check_measurement, exact_at, measured
 from tasks.algebra.cayley import LARGEST_TABLE
 from tasks.algebra.transitions import Group
-from tasks.base import Task
+from tasks.base import Batch, Task
 from tasks.word_problem import WordProblem
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Read the group off a trained flat model, and make the model exact.")
+    parser = argparse.ArgumentParser(description="Read the group off a trained model, and make the model exact.")
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="the folder of a finished run")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the hardened run (default: RUN_DIR-hardened)")
     parser.add_argument("--table", choices=["weights", "task"], default="weights", help="whose table (default: the weights')")
@@ -50,7 +51,7 @@ def group_table(task: Task) -> Tensor:
     group = task.group if isinstance(task, WordProblem) and task.levels == 0 else None
     if not isinstance(group, Group) or group.order > LARGEST_TABLE:
         raise ValueError(
-            f"{task.name}: hardening wants a word problem without hierarchy whose tokens are all elements of a group, such as task=s3"
+            f"{task.name}: hardening of one layer wants a word problem whose tokens are all elements of a group, such as task=s3"
         )
     elements = np.arange(group.order)
     return torch.from_numpy(group.step(elements[:, None], elements).astype(np.int64))
@@ -93,11 +94,38 @@ def keep(options: argparse.Namespace, stack: Stack, task: Task, source: dict[str
     print(f"\nWritten to {directory}")
 
 
+def explain_layered(found: Layered, certificate: dict[str, Any]) -> None:
+    machine, period = found.machine, certificate["period"]
+    told = "token" if period == 1 else f"{period} tokens and the place among them"
+    print(f"All layers but the last held at what they say of the last {told}: {found.share:.4f} of the variance of what they say.")
+    print(f"That is a machine of {machine.states:,} states; all {machine.transitions:,} pairs of token and state were looked at.")
+    print(f"Its answers, without labels: {certificate['group']['text']}; {certificate['words']:,} words for {len(found.table)} elements.")
+    print(f"Answers are ahead by {machine.margin:.3g} at least, choices by {certificate['choice_margin']:.3g}.")
+    print("Nothing that is carried on is computed, so that this holds for any number of tokens.\n")
+
+
+def run_layered(options: argparse.Namespace, stack: Stack, task: WordProblem, source: dict[str, Any]) -> None:
+    if options.table == "task":
+        raise ValueError("--table task: only a flat model can be given a table; that of several layers is always read off the weights")
+    found = harden_layered(stack.eval(), task.period, source["config"]["length"])
+    held = f"{options.run}: with its extractor held, the model is"
+    if found.fault is not None:
+        raise ValueError(f"{held} no group's machine ({found.fault}); nothing is written")
+    if not equals_task(found, lambda words: task.oracle(Batch(words, words))):
+        raise ValueError(f"{held} a group's machine, but not {task.name}'s; nothing is written")
+    certificate = account.layered_certificate(found) | {"equals_task": True, "source": options.run.resolve().name}
+    explain_layered(found, certificate)
+    keep(options, found.held, task, source, certificate)
+
+
 def run(options: argparse.Namespace) -> None:
     """ValueError, one line, for a run that cannot be hardened."""
     torch.set_num_threads(1)
     stack, cfg = train.load_run(options.run)
     source, task = records.read_json(options.run / records.RESULT), train.resolve(cfg)[1]
+    if len(stack.blocks) > 1 and isinstance(task, WordProblem) and isinstance(task.group, Group):
+        run_layered(options, stack, task, source)
+        return
     known = group_table(task)
     check_flat(stack)
     table, reading, hardening = chosen(options, stack, known)

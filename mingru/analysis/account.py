@@ -10,6 +10,7 @@ from mingru.analysis.certificate import largest_miss, safe_tokens
 from mingru.analysis.exactness import Count
 from mingru.analysis.groups import describe
 from mingru.analysis.hardening import Hardening
+from mingru.analysis.layered import Layered
 from mingru.analysis.representation import largest_violation, represents, restricted
 from mingru.analysis.table import Reading
 from mingru.report.document import Table, columns
@@ -32,6 +33,23 @@ def certificate(hardening: Hardening, reading: Reading, table: str, radius: floa
         "radius": radius,
         "safe_tokens": {name: safe_tokens(hardening, radius, getattr(torch, name)) for name in ("float32", "float64")},
         "blocks": blocks,
+    }
+
+
+def layered_certificate(found: Layered) -> dict[str, Any]:
+    """Of a model of several layers, which is now a finite machine: everything but the measurements."""
+    machine, group = found.machine, describe(found.table)
+    return {
+        "table": "weights",
+        "group": {"order": group.order, "abelian": group.abelian, "element_orders": group.element_orders, "text": str(group)},
+        "period": found.held.blocks[0].mixer.state_size,
+        "share": found.share,
+        "states": machine.states,
+        "words": len(machine.acts),
+        "answers": {"pairs": machine.transitions, "wrong": 0, "margin": machine.margin},
+        "choice_margin": found.choice_margin,
+        # No number is computed that is carried on, so that there is nothing to add up.
+        "safe_tokens": {"float32": None, "float64": None},
     }
 
 

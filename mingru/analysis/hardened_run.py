@@ -7,6 +7,7 @@ from typing import Any
 
 from mingru.analysis.exactness import Count
 from mingru.callbacks import save_weights
+from mingru.mixers.hardened import HardenedExtractor
 from mingru.report.runs.local import HARDENED
 from mingru.result import stack_facts
 from mingru.stack import Stack
@@ -22,10 +23,16 @@ def beside(directory: Path) -> Path:
 
 
 def config_of(config: dict[str, Any], stack: Stack) -> dict[str, Any]:
-    """The resolved config of a run with the layer of its hardened stack, from which the stack is built when the run is loaded."""
+    """The resolved config of a run with the layers of its hardened stack, from which the stack is built when the run is loaded.
+
+    Of a flat model the layer is the hardened one; of others the last stays what it was, above a hardened extractor.
+    """
     mixer = stack.blocks[0].mixer
-    target = f"{type(mixer).__module__}.{type(mixer).__qualname__}"
-    settings = {"_target_": target, "n_tokens": len(mixer.inputs), "block_size": mixer.state_shape[1]}
+    settings = {"_target_": f"{type(mixer).__module__}.{type(mixer).__qualname__}", "n_tokens": len(mixer.inputs)}
+    if isinstance(mixer, HardenedExtractor):
+        below = {"mixer": mixer.name, **settings, "period": mixer.state_size}
+        return {**config, "stack": [below, config["stack"][-1]], "extractor": mixer.name, "depth": 1}
+    settings |= {"block_size": mixer.state_shape[1]}
     return {**config, "stack": [{"mixer": mixer.name, **settings}], "mixer": {"name": mixer.name, **settings}}
 
 

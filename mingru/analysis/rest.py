@@ -35,13 +35,19 @@ class Answers:
 
 
 def logits(stack: Stack, states: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """For some tokens at a time, logits (x, n, C) in every state (n, D); with what goes into the MLP's norm and into the last one."""
+    """For some tokens at a time, logits (x, n, C) in every state (n, D); with what goes into the last norm and into the MLP's."""
     block, embedded = stack.blocks[0], stack.embed.weight
     widest = max(stack.head.out_features, 4 * states.shape[1])
     for tokens in embedded.split(max(1, VALUES_AT_ONCE // (widest * len(states)))):
         before = tokens.unsqueeze(1) + states if block.norm is not None else states.expand(len(tokens), *states.shape)
-        after = before if block.mlp is None else before + block.mlp(block.mlp_norm(before))
-        yield stack.head(stack.norm(after)), before, after
+        yield *read_out(stack, before), before
+
+
+def read_out(stack: Stack, before: Tensor) -> tuple[Tensor, Tensor]:
+    """The logits, from what the last layer adds its state to, (..., D) with the state; and what goes into the last norm."""
+    block = stack.blocks[-1]
+    after = before if block.mlp is None else before + block.mlp(block.mlp_norm(before))
+    return stack.head(stack.norm(after)), after
 
 
 def gaps(found: Tensor, targets: Tensor) -> Tensor:
@@ -74,7 +80,7 @@ def safe_radius(stack: Stack, states: Tensor, targets: Tensor) -> float:
     apart = torch.cdist(read[targets], read).clamp(min=torch.finfo(torch.float64).tiny)
     parts = [
         (((gaps(found, targets) - allowance) / apart).amin(-1), spread(before), spread(after))
-        for found, before, after in logits(exact, states)
+        for found, after, before in logits(exact, states)
     ]
     room, before, after = (torch.cat(part) for part in zip(*parts, strict=True))
     return largest_radius(lambda radius: bool((bound(exact, radius, before, after) < room).all()), float(states.norm(dim=1).max()))

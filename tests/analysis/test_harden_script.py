@@ -10,6 +10,8 @@ from mingru.analysis import hardened_run
 from mingru.report.runs import local
 from mingru.sweep import records
 from scripts import harden
+from tasks.base import Batch
+from tests.analysis import machines
 from tests.analysis.models import products, table_of, trained_s3
 from tests.composed import composed, tiny
 
@@ -84,9 +86,10 @@ def test_a_hardened_run_counts_as_no_run_of_its_own(fitted, tmp_path):
     ("overrides", "message"),
     [
         (("task=s3", "mixer=givens"), "no near-representation: the table read off the weights is no group's"),
-        (("task=s3", "mixer=givens", "extractor=signed"), "of one layer, and this one has 2"),
+        (("task=s3", "mixer=givens", "extractor=signed"), "givens: computes with its state"),
+        (("task=s3", "mixer=selection", "extractor=signed"), "the model is no group's machine"),
         (("task=s3", "mixer=gru"), "gru: its maps cannot be read"),
-        (("task=s3_hier", "mixer=givens", "extractor=none"), "without hierarchy"),
+        (("task=s3_hier", "mixer=givens", "extractor=none"), "whose tokens are all elements of a group"),
         (("task=flip_flop", "mixer=signed"), "tokens are all elements of a group"),
     ],
 )
@@ -98,6 +101,48 @@ def test_what_cannot_be_hardened_is_one_line(tmp_path, capsys, overrides, messag
     assert message in complaint
     assert complaint.count("\n") == 1
     assert not directory.with_name("s0-hardened").exists()
+
+
+@pytest.fixture
+def layered(tmp_path):
+    """A run whose stack tracks a hierarchy by an extractor and a selection."""
+    task = ("task=group_hier", "task.group=C5", "task.table_seed=0", "task.levels=1")
+    directory, record = made(tmp_path, *task, "extractor=log", "mixer=selection", "mixer.block_size=5", "d_model=60")
+    stack = machines.machine()
+    hardened_run.write(directory, stack, record | {"config": hardened_run.config_of(record["config"], stack)}, {})
+    return directory
+
+
+def test_a_run_of_several_layers_becomes_a_machine_that_loads_like_any_other(layered, capsys):
+    assert harden.main([str(layered), *QUICK]) == 0
+    said = capsys.readouterr().out
+    assert "abelian group of order 5: 1 of order 1, 4 of order 5; 25 words for 5 elements" in said
+    assert "a machine of 50 states; all 250 pairs of token and state" in said
+    directory = layered.with_name("s0-hardened")
+    stack, cfg = train.load_run(directory)
+    assert [layer.mixer for layer in cfg.stack] == ["hardened_extractor", "selection"]
+    words = torch.randint(5, (4, 1000))
+    assert torch.equal(stack(words)[0].argmax(-1), machines.CYCLIC.oracle(Batch(words, words)))
+    found = json.loads((directory / "certificate.json").read_text())
+    assert (found["table"], found["equals_task"], found["period"], found["states"]) == ("weights", True, 2, 50)
+    assert found["answers"]["pairs"] == 250
+    assert found["answers"]["margin"] > 0 < found["choice_margin"]
+    assert found["measured"]["100"]["wrong"] == 0
+    record = records.read_json(directory / "result.json")
+    assert (record["extractor"], record["state_size"]) == ("hardened_extractor", 62)
+
+
+def test_a_machine_of_another_square_is_no_machine_of_the_task(layered, capsys):
+    stack = machines.machine(lambda phase, first, second: phase * machines.spelt(second, first))
+    hardened_run.write(layered, stack, records.read_json(layered / "result.json"), {})
+    assert harden.main([str(layered), *QUICK]) == 1
+    assert "a group's machine, but not group_hier's" in capsys.readouterr().err
+    assert not layered.with_name("s0-hardened").exists()
+
+
+def test_several_layers_are_given_no_table(layered, capsys):
+    assert harden.main([str(layered), *QUICK, "--table", "task"]) == 1
+    assert "only a flat model can be given a table" in capsys.readouterr().err
 
 
 def test_what_the_tasks_table_does_not_make_right_is_one_line(tmp_path, capsys):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mingru.mixers.hardened import Hardened
+from mingru.mixers.hardened import Hardened, HardenedExtractor
 
 
 @pytest.fixture
@@ -58,3 +58,46 @@ def test_maps_stay_exact_in_a_float32_model():
 def test_a_width_that_is_no_multiple_of_the_block_size_is_refused():
     with pytest.raises(ValueError, match="d_model must be a multiple of block_size 3, got 8"):
         Hardened(8, n_tokens=5, block_size=3)
+
+
+@pytest.fixture
+def extractor():
+    layer = HardenedExtractor(8, n_tokens=3, period=2).double()
+    layer.inputs.copy_(torch.randn(3, 8))
+    layer.outputs.copy_(torch.randn(18, 8))
+    layer.start.copy_(torch.tensor([1.0, 2.0]))
+    return layer
+
+
+def test_an_extractor_answers_by_the_place_and_the_last_tokens(extractor):
+    tokens = torch.randint(3, (2, 7))
+    y, last = extractor(extractor.inputs[tokens])
+    for row in range(2):
+        seen = [2, *tokens[row].tolist()]
+        for t in range(7):
+            situation = (1 + t) % 2 * 9 + seen[t] * 3 + seen[t + 1]
+            assert torch.equal(y[row, t], extractor.outputs[situation])
+        assert last[row].tolist() == [0, seen[-1]]
+
+
+def test_every_split_and_single_steps_of_an_extractor_give_the_whole(extractor):
+    x = extractor.inputs[torch.randint(3, (3, 7))]
+    whole, last = extractor(x)
+    for cut in range(1, 7):
+        first, state = extractor(x[:, :cut])
+        second, end = extractor(x[:, cut:], state)
+        assert torch.equal(torch.cat([first, second], dim=1), whole)
+        assert torch.equal(end, last)
+    state = None
+    for t in range(7):
+        y_t, state = extractor.step(x[:, t], state)
+        assert torch.equal(y_t, whole[:, t])
+
+
+@pytest.mark.parametrize("period", [1, 3])
+def test_an_extractor_has_a_row_for_each_place_and_word(period):
+    layer = HardenedExtractor(4, n_tokens=2, period=period)
+    words = torch.cartesian_prod(*[torch.arange(2)] * period).reshape(-1, period)
+    situations, state = layer.situations(words.repeat(1, 4), layer.init_state(len(words)))
+    assert situations[:, period:].unique().tolist() == list(range(period * 2**period))
+    assert state.shape == (len(words), period)
