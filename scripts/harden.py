@@ -19,8 +19,10 @@ from torch import Tensor
 
 import train
 from mingru.analysis import account, hardened_run
+from mingru.analysis.answers import equals_task, read_answers
 from mingru.analysis.hardening import Hardening, harden, hardened_stack
-from mingru.analysis.layered import Layered, equals_task, harden_layered
+from mingru.analysis.held import hold
+from mingru.analysis.layered import Layered, harden_layered
 from mingru.analysis.maps import check_flat, read_flat
 from mingru.analysis.rest import safe_radius
 from mingru.analysis.table import Reading, read_table
@@ -95,27 +97,41 @@ def keep(options: argparse.Namespace, stack: Stack, task: Task, source: dict[str
 
 
 def explain_layered(found: Layered, certificate: dict[str, Any]) -> None:
-    machine, period = found.machine, certificate["period"]
-    told = "token" if period == 1 else f"{period} tokens and the place among them"
-    print(f"All layers but the last held at what they say of the last {told}: {found.share:.4f} of the variance of what they say.")
-    print(f"That is a machine of {machine.states:,} states; all {machine.transitions:,} pairs of token and state were looked at.")
-    print(f"Its answers, without labels: {certificate['group']['text']}; {certificate['words']:,} words for {len(found.table)} elements.")
-    print(f"Answers are ahead by {machine.margin:.3g} at least, choices by {certificate['choice_margin']:.3g}.")
-    print("Nothing that is carried on is computed, so that this holds for any number of tokens.\n")
+    """What was read and found, before it is measured."""
+    held, answers = found.held, found.answers
+    told = "token" if held.situations.period == 1 else f"{held.situations.period} tokens and the place among them"
+    print(f"By its own answers {held.situations.words:,} words spell the elements of this group: {certificate['group']['text']}.")
+    if not certificate["equals_task"]:
+        print("They are not the task's words and elements.")
+    print(f"All layers but the last held at what they say of the last {told}: {held.share:.4f} of the variance.\n")
+    if found.machine is not None:
+        print(f"A machine of {found.machine.states:,} states. Right in all {answers.pairs:,} pairs of token and state,")
+        print(f"by {answers.margin:.3g} at least. Nothing that is carried on is computed: that holds for any number of tokens.\n")
+        return
+    safe = certificate["safe_tokens"]
+    print("\n".join(account.block_lines(certificate["blocks"])))
+    print(f"\nRight in all {answers.pairs:,} pairs of situation and state, by {answers.margin:.3g} at least. A state may be off by")
+    print(f"{certificate['radius']:.3g}: rounding cannot matter for {safe['float32']:,} tokens (float64: {safe['float64']:.3g}).\n")
 
 
 def run_layered(options: argparse.Namespace, stack: Stack, task: WordProblem, source: dict[str, Any]) -> None:
     if options.table == "task":
-        raise ValueError("--table task: only a flat model can be given a table; that of several layers is always read off the weights")
-    found = harden_layered(stack.eval(), task.period, source["config"]["length"])
-    held = f"{options.run}: with its extractor held, the model is"
-    if found.fault is not None:
-        raise ValueError(f"{held} no group's machine ({found.fault}); nothing is written")
-    if not equals_task(found, lambda words: task.oracle(Batch(words, words))):
-        raise ValueError(f"{held} a group's machine, but not {task.name}'s; nothing is written")
-    certificate = account.layered_certificate(found) | {"equals_task": True, "source": options.run.resolve().name}
+        raise ValueError("--table task: only a flat model can be given a table; that of several layers is always read off")
+    length = source["config"]["length"]
+    held = hold(stack.eval(), task.period, length)
+    spelling = read_answers(stack, held.situations)
+    if spelling.fault is not None:
+        raise ValueError(f"{options.run}: its answers to two elements are no group's ({spelling.fault}); nothing is written")
+    found = harden_layered(held, spelling, length)
+    if not found.right:
+        raise ValueError(
+            f"{options.run}: with its extractor held at what explains {held.share:.3f} of the variance, {found.answers.wrong:,} of "
+            f"{found.answers.pairs:,} answers are wrong; nothing is written"
+        )
+    equal = equals_task(spelling, held.situations, lambda words: task.oracle(Batch(words, words)))
+    certificate = account.layered_certificate(found) | {"equals_task": equal, "source": options.run.resolve().name}
     explain_layered(found, certificate)
-    keep(options, found.held, task, source, certificate)
+    keep(options, found.stack, task, source, certificate)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -134,7 +150,7 @@ def run(options: argparse.Namespace) -> None:
             f"{options.run}: no near-representation of this group: with exact states {hardening.answers.wrong:,} of "
             f"{hardening.answers.pairs:,} answers are wrong; nothing is written"
         )
-    radius = safe_radius(stack, hardening.states.flatten(1), torch.arange(len(known)))
+    radius = safe_radius(stack, stack.embed.weight, hardening.states.flatten(1), torch.arange(len(known)))
     certificate = account.certificate(hardening, reading, table, radius)
     certificate |= {"equals_task": torch.equal(hardening.table, known), "source": options.run.resolve().name}
     explain(hardening, certificate)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from mingru.analysis.hardening import Hardening
 from mingru.analysis.maps import Maps
 
 # Beyond this no one counts.
@@ -37,29 +38,41 @@ def unit_roundoff(dtype: torch.dtype) -> float:
     return torch.finfo(dtype).eps / 2
 
 
-def growth(maps: Maps, states: Tensor, table: Tensor, block: int, dtype: torch.dtype) -> Growth:
+class Exact(Protocol):
+    """A hardened layer: its exact maps, and which states each of its inputs should take where."""
+
+    @property
+    def exact(self) -> Maps: ...
+
+    def moves(self) -> Iterator[tuple[int, Tensor, Tensor]]: ...
+
+
+def growth(hardening: Exact, block: int, dtype: torch.dtype) -> Growth:
     """How the error of a block grows when its maps are rounded to `dtype` and each token is computed in it."""
+    maps = hardening.exact
     linear, drive, start = (each.to(dtype).double() for each in (maps.linear[:, block], maps.drive[:, block], maps.start[block]))
-    points, (n, k) = states[:, block], drive.shape
+    k, first = drive.shape[1], float((start - maps.start[block]).norm())
     if bool((linear == torch.eye(k, dtype=linear.dtype)).all()) and not drive.any():
         # Nothing is computed: the state is multiplied by one and zeros are added.
         return Growth(0.0, 0.0, 1.0)
+    if not linear.any():
+        # Nothing is carried on: the state is what the input says.
+        return Growth(max(first, float((drive - maps.drive[:, block]).norm(dim=1).max())), 0.0, 1.0)
     # A sum of K products and the drive, in any order, fused or not.
     gamma = (k + 1) * unit_roundoff(dtype) / (1 - (k + 1) * unit_roundoff(dtype))
     largest_step, checked = 0.0, (k + 1) * unit_roundoff(torch.float64)
-    for x in range(n):
-        size = points.abs() @ linear[x].abs().T + drive[x].abs()
-        missed = (points @ linear[x].T + drive[x] - points[table[x]]).norm(dim=1)
+    for x, found, wanted in hardening.moves():
+        size = found[:, block].abs() @ linear[x].abs().T + drive[x].abs()
+        missed = (found[:, block] @ linear[x].T + drive[x] - wanted[:, block]).norm(dim=1)
         largest_step = max(largest_step, float((missed + (gamma + 2 * checked) * size.norm(dim=1)).max()))
     spectral = float(torch.linalg.matrix_norm(linear, ord=2).max())
     sigma = max(1.0, spectral + gamma * float(torch.linalg.matrix_norm(linear.abs(), ord=2).max()))
-    first = float((start - maps.start[block]).norm())
     return Growth(first, largest_step, sigma)
 
 
-def safe_tokens(hardening: Hardening, radius: float, dtype: torch.dtype) -> int:
+def safe_tokens(hardening: Exact, radius: float, dtype: torch.dtype) -> int:
     """The largest number of tokens after which the state is still within `radius` of the exact one."""
-    blocks = [growth(hardening.exact, hardening.states, hardening.table, block, dtype) for block in range(hardening.exact.n_blocks)]
+    blocks = [growth(hardening, block, dtype) for block in range(hardening.exact.n_blocks)]
 
     def within(tokens: int) -> bool:
         return math.hypot(*(block.after(tokens) for block in blocks)) < radius
@@ -73,10 +86,10 @@ def safe_tokens(hardening: Hardening, radius: float, dtype: torch.dtype) -> int:
     return low
 
 
-def largest_miss(hardening: Hardening) -> float:
-    """max over token x and element h of |x's map of the state of h - the state of xh|, all blocks together, in float64."""
+def largest_miss(hardening: Exact) -> float:
+    """max over inputs and the states that they find of |the map of the state - the state it should be|, all blocks together, in float64."""
     largest = 0.0
-    for row, linear, drive in zip(hardening.table, hardening.exact.linear, hardening.exact.drive, strict=True):
-        missed = (linear @ hardening.states.unsqueeze(-1)).squeeze(-1) + drive - hardening.states[row]
+    for x, found, wanted in hardening.moves():
+        missed = (hardening.exact.linear[x] @ found.unsqueeze(-1)).squeeze(-1) + hardening.exact.drive[x] - wanted
         largest = max(largest, float(missed.flatten(1).norm(dim=1).max()))
     return largest

@@ -7,7 +7,7 @@ from typing import Any
 
 from mingru.analysis.exactness import Count
 from mingru.callbacks import save_weights
-from mingru.mixers.hardened import HardenedExtractor
+from mingru.mixers.hardened import Hardened, HardenedExtractor
 from mingru.report.runs.local import HARDENED
 from mingru.result import stack_facts
 from mingru.stack import Stack
@@ -23,17 +23,20 @@ def beside(directory: Path) -> Path:
 
 
 def config_of(config: dict[str, Any], stack: Stack) -> dict[str, Any]:
-    """The resolved config of a run with the layers of its hardened stack, from which the stack is built when the run is loaded.
+    """The resolved config of a run with the layers of its hardened stack, from which the stack is built when the run is loaded."""
+    *below, layer = [settings_of(block.mixer) for block in stack.blocks]
+    mixer = {"name" if key == "mixer" else key: value for key, value in layer.items()}
+    return {**config, "stack": [*below, layer], "mixer": mixer} | ({"extractor": below[0]["mixer"], "depth": 1} if below else {})
 
-    Of a flat model the layer is the hardened one; of others the last stays what it was, above a hardened extractor.
-    """
-    mixer = stack.blocks[0].mixer
-    settings = {"_target_": f"{type(mixer).__module__}.{type(mixer).__qualname__}", "n_tokens": len(mixer.inputs)}
-    if isinstance(mixer, HardenedExtractor):
-        below = {"mixer": mixer.name, **settings, "period": mixer.state_size}
-        return {**config, "stack": [below, config["stack"][-1]], "extractor": mixer.name, "depth": 1}
-    settings |= {"block_size": mixer.state_shape[1]}
-    return {**config, "stack": [{"mixer": mixer.name, **settings}], "mixer": {"name": mixer.name, **settings}}
+
+def settings_of(mixer: Hardened | HardenedExtractor) -> dict[str, Any]:
+    size = {"period": mixer.state_size} if isinstance(mixer, HardenedExtractor) else {"block_size": mixer.state_shape[1]}
+    return {
+        "mixer": mixer.name,
+        "_target_": f"{type(mixer).__module__}.{type(mixer).__qualname__}",
+        "n_tokens": len(mixer.inputs),
+        **size,
+    }
 
 
 def record_of(source: dict[str, Any], stack: Stack, counts: dict[int, Count]) -> dict[str, Any]:

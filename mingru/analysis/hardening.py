@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -43,6 +44,11 @@ class Hardening:
     def right(self) -> bool:
         return self.answers.wrong == 0
 
+    def moves(self) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """Each token, the states that it finds and those that it should make of them, (n, N, K) each."""
+        for token, row in enumerate(self.table):
+            yield token, self.states, self.states[row]
+
 
 def harden(stack: Stack, table: Tensor, targets: Tensor) -> Hardening:
     """The exact model next to this one, for the group of `table`; targets[g] is the class that answers element g.
@@ -62,14 +68,14 @@ def harden(stack: Stack, table: Tensor, targets: Tensor) -> Hardening:
 def at_length(stack: Stack, learned: Maps, table: Tensor, targets: Tensor, word: int) -> Hardening:
     means = mean_states(learned, table, word)
     share = shares(learned, means, word)
-    blocks = zip(means.unbind(1), share >= CARRIES, strict=True)
+    blocks = zip(means.unsqueeze(0).unbind(2), share >= CARRIES, strict=True)
     orbits = [nearest_orbit(given, table) if carries else held(given) for given, carries in blocks]
-    states = torch.stack([orbit.states for orbit in orbits], dim=1)
+    states = torch.stack([orbit.states[0] for orbit in orbits], dim=1)
     linear = torch.stack([orbit.maps for orbit in orbits], dim=1)
     centre = torch.stack([orbit.centre for orbit in orbits])
     drive = centre - (linear @ centre.unsqueeze(-1)).squeeze(-1)
     exact = Maps(linear, drive, states[groups.identity(table)])
-    return Hardening(table, learned, exact, states, orbits, share, word, answers(stack, states.flatten(1), targets))
+    return Hardening(table, learned, exact, states, orbits, share, word, answers(stack, stack.embed.weight, states.flatten(1), targets))
 
 
 def hardened_stack(stack: Stack, exact: Maps) -> Stack:

@@ -4,17 +4,45 @@ from __future__ import annotations
 
 import copy
 import itertools
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
-from mingru.mixers.hardened import HardenedExtractor
+from mingru.analysis.maps import Maps, read_maps
+from mingru.analysis.situations import Situations
+from mingru.mixers.hardened import Hardened, HardenedExtractor, nearest
 from mingru.stack import Stack
 
-# Words that are read for each row of the extractor's outputs, on average, and those that are read at once.
+# Words that are read for each situation, on average, and those that are read at once.
 SEEN, AT_ONCE = 256, 256
-# The largest table of outputs, and the words after which the state must have come back.
-ROWS, REPEATS = 2**17, 4096
+# The most situations, and how often a word is read until the state comes back.
+SITUATIONS, REPEATS = 2**15, 4096
+
+
+@dataclass(frozen=True)
+class Held:
+    """The stack, a HardenedExtractor below a Hardened layer that moves its state as the last one learned to, in each situation by one of
+    the maps `learned`. `share` is how much of the variance of what the last block got the extractor explains.
+    """
+
+    stack: Stack
+    situations: Situations
+    learned: Maps
+    share: float
+
+    @property
+    def given(self) -> Tensor:
+        """(situations, D): what the last block gets."""
+        return self.stack.blocks[0].mixer.outputs
+
+    @property
+    def start(self) -> int:
+        """The node that it begins in."""
+        place, *tokens = self.stack.blocks[0].mixer.start.long().tolist()
+        for token in tokens:
+            place = place * self.situations.n_tokens + token
+        return place
 
 
 def check_layered(stack: Stack) -> None:
@@ -25,36 +53,49 @@ def check_layered(stack: Stack) -> None:
 
 
 @torch.no_grad()
-def hold(stack: Stack, period: int, length: int) -> tuple[Stack, float]:
-    """A copy whose first layer is a HardenedExtractor in place of all but the last; the last layer, norm and head are as they were.
+def hold(stack: Stack, period: int, length: int) -> Held:
+    """Every layer but the last replaced by a mean for each situation, over random words of `length` tokens, of which the first half is not
+    looked at. The last block's norms and MLP, the last norm and the head are as they were.
 
-    Its outputs are means over random words of `length` tokens, of which the first half is not looked at. With them the share of
-    the variance of what the last block gets that they explain: 1 where that is a function of the last tokens and of the place.
+    ValueError for a last layer whose maps cannot be read, and where two situations look the same to it.
     """
     check_layered(stack)
-    n_tokens = stack.embed.num_embeddings
-    if length < 2 * period or period * n_tokens**period > ROWS:
-        raise ValueError(f"holding an extractor wants words of {2 * period} tokens or more and at most {ROWS:,} situations")
-    layer = HardenedExtractor(stack.embed.embedding_dim, n_tokens, period)
-    exact, rows, half = copy.deepcopy(stack).double().eval(), len(layer.outputs), length - length // 2
+    situations = Situations(stack.embed.num_embeddings, period)
+    if length < 2 * period or len(situations) > SITUATIONS:
+        raise ValueError(
+            f"holding an extractor wants words of {2 * period} tokens or more and at most {SITUATIONS:,} situations, "
+            f"got {length} and {len(situations):,}"
+        )
+    extractor = HardenedExtractor(stack.embed.embedding_dim, situations.n_tokens, period)
+    means, share = averages(copy.deepcopy(stack).double().eval(), extractor, length)
+    extractor.inputs.copy_(stack.embed.weight)
+    extractor.outputs.copy_(means)
+    held, block = copy.deepcopy(stack).eval(), copy.deepcopy(stack.blocks[-1]).double().eval()
+    linear, drive = read_maps(block.mixer, block.norm(extractor.outputs.double()))
+    learned = Maps(linear, drive, block.mixer.init_state(1).reshape(drive.shape[1:]))
+    first = copy.deepcopy(held.blocks[0])
+    first.mixer, first.norm, first.mlp_norm, first.mlp = extractor.to(stack.embed.weight), None, None, None
+    held.blocks = nn.ModuleList([first, held.blocks[-1]])
+    return Held(with_maps(held, learned), situations, learned, share)
+
+
+@torch.no_grad()
+def averages(stack: Stack, extractor: HardenedExtractor, length: int) -> tuple[Tensor, float]:
+    """(situations, D), what the last block gets on average in each, and the share of its variance that this explains."""
+    count, half = len(extractor.outputs), length - length // 2
     generator = torch.Generator().manual_seed(0)
-    sums, squares = torch.zeros(rows, layer.d_model, dtype=torch.float64), 0.0
-    counts = torch.zeros(rows, dtype=torch.int64)
-    for _ in range(-(-SEEN * rows // (AT_ONCE * half))):
-        words = torch.randint(n_tokens, (AT_ONCE, length), generator=generator)
-        situations = layer.situations(words, layer.init_state(AT_ONCE))[0][:, -half:].flatten()
-        given = below(exact, words)[:, -half:].flatten(0, 1)
-        sums.index_add_(0, situations, given)
+    sums, counts, squares = torch.zeros(count, extractor.d_model).double(), torch.zeros(count, dtype=torch.int64), 0.0
+    for _ in range(-(-SEEN * count // (AT_ONCE * half))):
+        words = torch.randint(stack.embed.num_embeddings, (AT_ONCE, length), generator=generator)
+        found = extractor.situations(words, extractor.init_state(AT_ONCE))[0][:, -half:].flatten()
+        given = below(stack, words)[:, -half:].flatten(0, 1)
+        sums.index_add_(0, found, given)
         squares += float(given.square().sum())
-        counts += torch.bincount(situations, minlength=rows)
+        counts += torch.bincount(found, minlength=count)
     if not counts.all():
-        raise ValueError(f"holding an extractor: {int((counts == 0).sum())} of {rows} situations were never seen")
-    means, total = sums / counts.unsqueeze(1), int(counts.sum())
-    about = sums.sum(0).square().sum() / total
-    share = float(((counts.unsqueeze(1) * means.square()).sum() - about) / (squares - about))
-    layer.inputs.copy_(stack.embed.weight)
-    layer.outputs.copy_(means)
-    return with_extractor(stack, layer), share
+        raise ValueError(f"holding an extractor: {int((counts == 0).sum())} of {count} situations were never seen")
+    means, about = sums / counts.unsqueeze(1), float(sums.sum(0).square().sum() / counts.sum())
+    return means, (float((counts.unsqueeze(1) * means.square()).sum()) - about) / (squares - about)
 
 
 def below(stack: Stack, tokens: Tensor) -> Tensor:
@@ -65,32 +106,45 @@ def below(stack: Stack, tokens: Tensor) -> Tensor:
     return x
 
 
-def with_extractor(stack: Stack, layer: HardenedExtractor) -> Stack:
-    held = copy.deepcopy(stack).eval()
-    held.blocks = nn.ModuleList([copy.deepcopy(stack.blocks[0]), held.blocks[-1]])
-    first = held.blocks[0]
-    first.mixer, first.norm, first.mlp_norm, first.mlp = layer.to(stack.embed.weight), None, None, None
-    return held
+@torch.no_grad()
+def with_maps(held: Stack, maps: Maps) -> Stack:
+    """A copy of a held stack whose last layer moves its state by these maps, one for each situation."""
+    outputs = held.blocks[0].mixer.outputs
+    layer, moved = Hardened(outputs.shape[1], len(outputs), maps.block_size).to(outputs), copy.deepcopy(held)
+    inputs = moved.blocks[-1].norm(outputs)
+    told = nearest(inputs, inputs.unsqueeze(0))[0]
+    if not torch.equal(told, torch.arange(len(inputs))):
+        raise ValueError(
+            f"holding an extractor: {int((told != torch.arange(len(inputs))).sum())} situations look like others to the last layer"
+        )
+    layer.inputs.copy_(inputs)
+    # They stay float64 in a float32 model.
+    layer.linear, layer.drive, layer.start = maps.linear.clone(), maps.drive.clone(), maps.start.clone()
+    moved.blocks[-1].mixer = layer
+    return moved
 
 
 @torch.no_grad()
-def begin_midway(held: Stack, start: nn.Parameter, length: int) -> None:
-    """Let the held stack begin as it is after a word that changes nothing, where all that meets has met: sets both layers' starts.
+def begin_midway(held: Held, length: int) -> Held:
+    """The same that begins as it is after a word that changes nothing, where all that meets has met.
 
-    A random word of about `length` tokens is read until the state comes back. Read once more as often as it then takes, from any state that
-    comes back, it changes nothing. `start` is the last layer's.
+    A random word of about `length` tokens is read until the state comes back. Read as often as it then takes, from any state that comes
+    back, it changes nothing. ValueError where no state comes back.
     """
-    extractor, period = held.blocks[0].mixer, held.blocks[0].mixer.state_size
-    word = torch.randint(len(extractor.inputs), (1, length // period * period), generator=torch.Generator().manual_seed(0))
+    begun = copy.deepcopy(held.stack)
+    extractor, last = (block.mixer for block in begun.blocks)
+    whole = length // extractor.state_size * extractor.state_size
+    word = torch.randint(len(extractor.inputs), (1, whole), generator=torch.Generator().manual_seed(0))
     state, seen = None, []
-    for times in itertools.count(1):
-        state = held(word, state)[1]
-        seen.append(state[-1])
-        first = next(place for place, known in enumerate(seen) if torch.equal(known, state[-1]))
-        if first < times - 1:
-            break
+    for times in itertools.count():
         if times == REPEATS:
             raise ValueError(f"holding an extractor: a word that was read {REPEATS} times brought no state back")
-    after, back = first + 1, times - 1 - first
-    start.copy_(seen[-(-after // back) * back - 1][0])
+        state = held.stack(word, state)[1]
+        first = next((place for place, known in enumerate(seen) if torch.equal(known, state[-1])), None)
+        seen.append(state[-1])
+        if first is not None:
+            break
+    back = times - first
+    last.start.copy_(seen[-(-(first + 1) // back) * back - 1][0])
     extractor.start.copy_(state[0][0])
+    return replace(held, stack=begun)

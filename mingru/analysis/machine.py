@@ -9,119 +9,78 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mingru.analysis.maps import read_maps
-from mingru.analysis.rest import ALLOWANCE, read_out
+from mingru.analysis.answers import Spelling
+from mingru.analysis.held import Held
+from mingru.analysis.maps import Maps
+from mingru.analysis.rest import ALLOWANCE, Answers, read_out
 from mingru.stack import Stack
 
 # States of one block, states of the machine, and pairs of situation and state that are answered at once.
-BLOCK_STATES, STATES, AT_ONCE = 2**17, 2**22, 2**14
-UNSEEN = -1
+BLOCK_STATES, STATES, AT_ONCE = 2**14, 2**22, 2**14
 
 
 @dataclass(frozen=True)
 class Machine:
-    """`acts[w, g]`: the answer after word w of one element, where it was g before, g = C before the first token; UNSEEN where that does not
-    happen. A word is numbered by its tokens, the first most significant. `early` are the answers that are given before the first element is
-    complete. `fault` says why the answers are no function of the word and of the answer before; None where they are.
+    """All `states` that it can come into, and its `answers` to each token in each of them.
 
-    `states` are all that the machine can be in and `transitions` all that it can do; `margin` is the smallest gap between an answer's logit
-    and the next, less an allowance for rounding: ten times the largest difference seen between float32 and float64.
+    The margin of the answers is less an allowance for rounding: ten times the largest difference seen between float32 and float64.
     """
 
-    acts: Tensor
-    early: set[int]
-    fault: str | None
     states: int
-    transitions: int
-    margin: float
+    answers: Answers
+
+
+def only_moves(maps: Maps) -> bool:
+    """Whether nothing is computed: maps are matrices of zeros and ones, and nothing is added."""
+    return not maps.drive.any() and bool(((maps.linear == 0) | (maps.linear == 1)).all())
 
 
 @torch.no_grad()
-def explore(held: Stack) -> Machine:
-    """Every state that the machine can come into, from its start, by every token.
+def explore(held: Held, spelling: Spelling) -> Machine:
+    """Every state that the machine can come into, from its start, by every token; an answer is right if it is the product so far.
 
-    ValueError where the last layer computes with its state instead of moving it, or there are too many states.
+    ValueError where there are too many states.
     """
-    extractor, classes = held.blocks[0].mixer, held.head.out_features
-    n, period = len(extractor.inputs), extractor.state_size
-    past, blocks = n ** (period - 1), block_machines(held)
+    situations, classes = held.situations, len(spelling.table)
+    n, blocks = situations.n_tokens, block_machines(held.stack)
     joint = Digits([len(block.states) for block in blocks])
-    if period * past * max(n, classes + 1) * joint.size > np.iinfo(np.int64).max:
+    if max(len(situations), situations.nodes * classes) * joint.size > np.iinfo(np.int64).max:
         raise ValueError("the machine of a held stack: its blocks have too many states to number")
-
-    def number(phase: np.ndarray, before: np.ndarray, answer: np.ndarray, parts: np.ndarray) -> np.ndarray:
-        return ((phase * past + before) * (classes + 1) + answer) * joint.size + joint.number(parts)
-
-    answers, (first, *tokens) = Answers(held, blocks, joint), extractor.start.long().tolist()
-    phase, before = np.array([first]), Digits([n] * len(tokens)).number(np.array([tokens], np.int64).reshape(1, -1))
-    answer, parts = np.array([classes]), np.array([[block.start for block in blocks]])
-    seen, early, faults = number(phase, before, answer, parts), set(), []
-    acts = np.full((n**period, classes + 1), UNSEEN)
-    while len(answer):
-        phase, before, answer, parts = (np.repeat(each, n, axis=0) for each in (phase, before, answer, parts))
-        word = before * n + np.tile(np.arange(n), len(answer) // n)
-        situation = phase * past * n + word
+    after, products = situations.after.numpy(), situations.products(spelling.elements, spelling.table).numpy()
+    asked = Asked(held.stack, blocks, joint)
+    node, product, parts = np.array([held.start]), np.array([spelling.identity]), np.zeros((1, len(blocks)), np.int64)
+    seen, wrong = (node * classes + product) * joint.size, 0
+    while len(node):
+        node, product, parts = (np.repeat(each, n, axis=0) for each in (node, product, parts))
+        situation = node * n + np.tile(np.arange(n), len(node) // n)
         parts = np.stack([block.table[situation, parts[:, place]] for place, block in enumerate(blocks)], axis=1)
-        found, complete = answers(situation, parts), phase == period - 1
-        early |= set(found[~complete & (answer == classes)].tolist())
-        if (found != answer)[~complete & (answer < classes)].any():
-            faults.append("an answer changes before its element is complete")
-        if not entered(acts, word[complete], answer[complete], found[complete]):
-            faults.append("an answer is no function of the element's tokens and of the answer before")
-        # Within an element the answer before it is kept, which is none at first.
-        answer, phase, before = np.where(complete, found, answer), (phase + 1) % period, word % past
-        numbers, places = np.unique(number(phase, before, answer, parts), return_index=True)
+        node, product = after[situation], products[situation, product]
+        wrong += int((asked(situation, parts) != product).sum())
+        numbers, places = np.unique((node * classes + product) * joint.size + joint.number(parts), return_index=True)
         unseen = ~np.isin(numbers, seen, assume_unique=True)
         new, seen = places[unseen], np.sort(np.concatenate([seen, numbers[unseen]]))
         if len(seen) > STATES:
             raise ValueError(f"the machine of a held stack: has more than {STATES:,} states")
-        phase, before, answer, parts = phase[new], before[new], answer[new], parts[new]
-    # The same state after another answer, or after none, is the same state.
-    situated, parts = np.divmod(seen, joint.size)
-    same = np.sort(situated // (classes + 1) * joint.size + parts)
-    states = 1 + int(np.count_nonzero(np.diff(same)))
-    return Machine(torch.from_numpy(acts), early, faults[0] if faults else None, states, states * n, answers.margin - answers.allowance)
-
-
-def entered(acts: np.ndarray, word: np.ndarray, before: np.ndarray, found: np.ndarray) -> bool:
-    """Enter what words did; False where one did two things."""
-    known = acts[word, before]
-    acts[word, before] = found
-    return bool(((known == UNSEEN) | (known == found)).all() and (acts[word, before] == found).all())
+        node, product, parts = node[new], product[new], parts[new]
+    return Machine(len(seen), Answers(len(seen) * n, wrong, asked.margin - asked.allowance))
 
 
 @dataclass(frozen=True)
 class BlockMachine:
-    """`states` (S, K) that a block can come into, `start` among them, and `table[situation, state]`, the state after it."""
+    """`states` (S, K) that a block can come into, its start first, and `table[situation, state]`, the state after it."""
 
     states: Tensor
-    start: int
     table: np.ndarray
 
 
 def block_machines(held: Stack) -> list[BlockMachine]:
-    linear, start = moves_of(held), held.blocks[-1].mixer.init_state(1)[0].double()
-    return [closure(linear[:, place].numpy(), start[place].numpy()) for place in range(linear.shape[1])]
-
-
-@torch.no_grad()
-def moves_of(held: Stack) -> Tensor:
-    """(situations, N, K, K): the matrices of zeros and ones by which the last layer moves its state.
-
-    ValueError for a layer that computes.
-    """
-    outputs, block = held.blocks[0].mixer.outputs, held.blocks[-1]
-    exact = copy.deepcopy(block).double()
-    linear, drive = read_maps(exact.mixer, exact.norm(outputs.double()))
-    if drive.any() or not ((linear == 0) | (linear == 1)).all():
-        raise ValueError(
-            f"{block.mixer.name}: computes with its state; hardening of several layers wants a last one that moves it, such as selection"
-        )
-    return linear
+    layer = held.blocks[-1].mixer
+    start = layer.start.to(layer.state_dtype).double()
+    return [closure(layer.linear[:, place].numpy(), start[place].numpy()) for place in range(len(start))]
 
 
 def closure(linear: np.ndarray, start: np.ndarray) -> BlockMachine:
-    """All states that maps (n, K, K) lead to from the start (K,), which is the first."""
+    """All states that maps (n, K, K) lead to from the start (K,)."""
     states, places = [start], {start.tobytes(): 0}
     frontier = states
     while frontier:
@@ -131,7 +90,7 @@ def closure(linear: np.ndarray, start: np.ndarray) -> BlockMachine:
         if len(states) > BLOCK_STATES:
             raise ValueError(f"the machine of a held stack: a block has more than {BLOCK_STATES:,} states")
     table = np.stack([[places[image.tobytes()] for image in moved(linear, state)] for state in states], axis=1)
-    return BlockMachine(torch.from_numpy(np.stack(states)), 0, table)
+    return BlockMachine(torch.from_numpy(np.stack(states)), table)
 
 
 def moved(linear: np.ndarray, state: np.ndarray) -> np.ndarray:
@@ -159,7 +118,7 @@ class Digits:
         return found
 
 
-class Answers:
+class Asked:
     """What a held stack answers after a situation, in a state; the smallest gap so far, and ten times the largest error seen."""
 
     def __init__(self, held: Stack, blocks: list[BlockMachine], joint: Digits) -> None:

@@ -13,54 +13,69 @@ SAME, NEGLIGIBLE = 1e-9, 1e-3
 
 @dataclass(frozen=True)
 class Orbit:
-    """One block of a representation: maps (n, K, K), orthogonal, and the states (n, K) that they permute about their mean `centre`.
+    """One block of a representation, as it stands at each of c nodes: states (c, n, K) about `centres` (c, K).
 
-    maps[x] (states[h] - centre) = states[xh] - centre, to rounding. `dims` are those of the invariant subspaces that the states
-    span, in the order of their share, each irreducible over the reals (or a sum of such where the states do not tell them apart).
-    `kept` is the share of the given states' variance that lies in them.
+    `acts` (n, K, K) are orthogonal, in coordinates of the orbit's own, and `turns` (c, K, K) bring these to each node. `dims` are the
+    dimensions of the invariant subspaces that the states span, in the order of their share, each irreducible over the reals (or a sum of
+    such where the states do not tell them apart). `kept` is the share of the given states' variance that lies in them.
     """
 
-    maps: Tensor
+    acts: Tensor
+    turns: Tensor
+    centres: Tensor
     states: Tensor
-    centre: Tensor
     dims: list[int]
     kept: float
 
+    def between(self, before: int, after: int) -> Tensor:
+        """(n, K, K): the maps that take states[before, h] to states[after, xh], about the centres; to rounding."""
+        return self.turns[after] @ self.acts @ self.turns[before].T
+
+    # A flat model has one node.
+    @property
+    def maps(self) -> Tensor:
+        return self.between(0, 0)
+
+    @property
+    def centre(self) -> Tensor:
+        return self.centres[0]
+
 
 def nearest_orbit(given: Tensor, table: Tensor) -> Orbit:
-    """The orbit of the group of `table` next to given states (n, K), one for each element.
+    """The orbit of the group of `table` next to given states (c, n, K), one for each node and element.
 
-    The Gram matrix of the states, averaged over the group, is exactly invariant, so each of its eigenspaces is a representation, a
-    part of the regular one. Those with the largest eigenvalues that fit into the block are kept whole, and turned onto the given
-    states (Procrustes). Orthogonal to their span the maps are the identity.
+    The Gram matrix of the states about their node's mean, averaged over the nodes and the group, is exactly invariant, so each of its
+    eigenspaces is a representation, a part of the regular one. Those with the largest eigenvalues that fit into the block are kept whole,
+    and turned onto the given states of each node (Procrustes). Orthogonal to their span the acts are the identity.
     """
-    k, centre = given.shape[1], given.mean(0)
-    offsets = given - centre
+    (c, n, k), centres = given.shape, given.mean(1)
+    offsets = given - centres.unsqueeze(1)
     values, vectors, dims = leading(invariant_gram(offsets, table), k)
-    points = vectors * values.sqrt()
-    u, _, v = torch.linalg.svd(offsets.T @ points, full_matrices=False)
-    turn = u @ v
+    rank, points = sum(dims), vectors * values.sqrt()
+    u, _, v = torch.linalg.svd(offsets.mT @ points, full_matrices=True)
+    turns = torch.cat([u[:, :, :rank] @ v, u[:, :, rank:]], dim=2)
+    acts = torch.eye(k, dtype=given.dtype).repeat(n, 1, 1)
     # Coordinates of the regular representation: x takes the vector of h to that of xh.
-    inner = torch.stack([vectors[row].T @ vectors for row in table])
-    maps = turn @ inner @ turn.T + torch.eye(k, dtype=given.dtype) - turn @ turn.T
-    kept = float(values.sum() / offsets.square().sum()) if dims else 0.0
-    return Orbit(maps, centre + points @ turn.T, centre, dims, kept)
+    acts[:, :rank, :rank] = torch.stack([vectors[row].T @ vectors for row in table])
+    kept = float(c * values.sum() / offsets.square().sum()) if dims else 0.0
+    return Orbit(acts, turns, centres, centres.unsqueeze(1) + points @ turns[:, :, :rank].mT, dims, kept)
 
 
 def held(given: Tensor) -> Orbit:
     """The orbit of a block that tells nothing of the product: it stays at the mean of the given states."""
-    n, k = given.shape
-    centre = given.mean(0)
-    return Orbit(torch.eye(k, dtype=given.dtype).expand(n, k, k), centre.expand(n, k), centre, [], 0.0)
+    (c, n, k), centres = given.shape, given.mean(1)
+    acts, turns = (torch.eye(k, dtype=given.dtype).expand(number, k, k) for number in (n, c))
+    return Orbit(acts, turns, centres, centres.unsqueeze(1).expand(c, n, k), [], 0.0)
 
 
 def invariant_gram(offsets: Tensor, table: Tensor) -> Tensor:
-    """(n, n): mean over x of <offset[xg], offset[xh]>."""
+    """(n, n): mean over nodes and over x of <offset[xg], offset[xh]>, for offsets (c, n, K)."""
+    beside = offsets.transpose(0, 1).flatten(1)
     total = torch.zeros(len(table), len(table), dtype=offsets.dtype)
     for row in table:
-        moved = offsets[row]
+        moved = beside[row]
         total += moved @ moved.T
-    return total / len(table)
+    return total / (len(table) * len(offsets))
 
 
 def leading(gram: Tensor, room: int) -> tuple[Tensor, Tensor, list[int]]:

@@ -1,7 +1,7 @@
-"""What the rest of a flat network answers in each state after each token, and how far a state may be off before an answer changes.
+"""What the rest of a network answers in each state after each input of its last layer, and how far a state may be off before that changes.
 
-After the layer a network is a function of the token and of the state, so that for a finite set of states everything it can ever say is
-known from one look at each pair.
+After the last layer a network is a function of that layer's input and state, so that for a finite set of both everything it can ever say
+is known from one look at each pair.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ class Answers:
     margin: float
 
 
-def logits(stack: Stack, states: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """For some tokens at a time, logits (x, n, C) in every state (n, D); with what goes into the last norm and into the MLP's."""
-    block, embedded = stack.blocks[0], stack.embed.weight
-    widest = max(stack.head.out_features, 4 * states.shape[1])
-    for tokens in embedded.split(max(1, VALUES_AT_ONCE // (widest * len(states)))):
-        before = tokens.unsqueeze(1) + states if block.norm is not None else states.expand(len(tokens), *states.shape)
+def logits(stack: Stack, given: Tensor, states: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """For some inputs of the last block at a time, of `given` (n, D), logits (some, m, C) with each of m states after it; and what goes
+    into the last norm and into the MLP's. `states` are (m, D), the same after each input, or (n, m, D).
+    """
+    weight, block = stack.head.weight, stack.blocks[-1]
+    states = states.to(weight).expand(len(given), *states.shape[-2:])
+    some = max(1, VALUES_AT_ONCE // (max(len(weight), 4 * states.shape[2]) * states.shape[1]))
+    for x, after in zip(given.to(weight).split(some), states.split(some), strict=True):
+        before = after if block.norm is None else x.unsqueeze(1) + after
         yield *read_out(stack, before), before
 
 
@@ -57,15 +60,15 @@ def gaps(found: Tensor, targets: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def answers(stack: Stack, states: Tensor, targets: Tensor) -> Answers:
-    """What the network answers in states (n, D), of which targets[g] is the right class, after each token."""
+def answers(stack: Stack, given: Tensor, states: Tensor, targets: Tensor) -> Answers:
+    """What the network answers in states (m, D) or (n, m, D), where targets[g] is the right class, after each input of `given` (n, D)."""
     exact = copy.deepcopy(stack).double()
-    smallest = torch.cat([gaps(found, targets).amin(-1) for found, _, _ in logits(exact, states)])
+    smallest = torch.cat([gaps(found, targets).amin(-1) for found, _, _ in logits(exact, given, states)])
     return Answers(smallest.numel(), int((smallest <= 0).sum()), float(smallest.min()))
 
 
 @torch.no_grad()
-def safe_radius(stack: Stack, states: Tensor, targets: Tensor) -> float:
+def safe_radius(stack: Stack, given: Tensor, states: Tensor, targets: Tensor) -> float:
     """A distance by which any state may be off, in any direction, without any answer changing: proved, from Lipschitz bounds.
 
     docs/hardening.md derives it. Zero where an answer is wrong. Rounding in the rest of the network, which no state carries on, is allowed
@@ -73,17 +76,16 @@ def safe_radius(stack: Stack, states: Tensor, targets: Tensor) -> float:
     """
     exact = copy.deepcopy(stack).double()
     rounded = copy.deepcopy(stack).float()
-    allowance = ALLOWANCE * max(
-        float((one[0] - other[0]).abs().max()) for one, other in zip(logits(exact, states), logits(rounded, states.float()), strict=True)
-    )
+    both = zip(logits(exact, given, states), logits(rounded, given, states), strict=True)
+    allowance = ALLOWANCE * max(float((one[0] - other[0]).abs().max()) for one, other in both)
     read = exact.head.weight * (exact.norm.weight if isinstance(exact.norm, nn.LayerNorm) else 1)
     apart = torch.cdist(read[targets], read).clamp(min=torch.finfo(torch.float64).tiny)
     parts = [
         (((gaps(found, targets) - allowance) / apart).amin(-1), spread(before), spread(after))
-        for found, after, before in logits(exact, states)
+        for found, after, before in logits(exact, given, states)
     ]
     room, before, after = (torch.cat(part) for part in zip(*parts, strict=True))
-    return largest_radius(lambda radius: bool((bound(exact, radius, before, after) < room).all()), float(states.norm(dim=1).max()))
+    return largest_radius(lambda radius: bool((bound(exact, radius, before, after) < room).all()), float(states.norm(dim=-1).max()))
 
 
 def spread(x: Tensor) -> Tensor:

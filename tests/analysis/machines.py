@@ -1,10 +1,11 @@
-"""Stacks of two layers that are machines by construction: what they answer is known, and so is what would be wrong with them."""
+"""Stacks of two layers whose answers are known by construction: one whose last layer moves its state about, and one that turns it."""
 
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
-from mingru.mixers.hardened import HardenedExtractor
+from mingru.mixers.hardened import Hardened, HardenedExtractor
 from mingru.mixers.selection import Selection
 from mingru.stack import Stack
 from tasks.word_problem import WordProblem
@@ -12,46 +13,81 @@ from tasks.word_problem import WordProblem
 # Pairs of tokens spell an element of the cyclic group of order five.
 CYCLIC = WordProblem("cyclic", "C5", levels=1, table_seed=0)
 ORDER, WIDTH = 5, 60
+SITUATIONS = [(phase, first, second) for phase in range(2) for first in range(ORDER) for second in range(ORDER)]
 
 
 def spelt(first: int, second: int) -> int:
     return int(CYCLIC.latin_square[first, second])
 
 
-def pairs_shift(phase: int, first: int, second: int) -> int:
+def shifting(phase: int, first: int, second: int) -> int:
     """What CYCLIC wants: at the second token of a pair, a shift by the element that the two spell."""
     return spelt(first, second) if phase == 1 else 0
 
 
-def machine(shift: Callable[[int, int, int], int] = pairs_shift, first_answer: int = 0, merges: bool = False) -> Stack:
-    """A hardened extractor below a selection, whose first block of five is shifted as told, while in the others all entries meet.
+def two_layers(last: Callable[..., torch.nn.Module]) -> Stack:
+    """A hardened extractor with random outputs below `last`, an MLP that adds nothing, and a head of zeros."""
+    torch.manual_seed(0)
+    stack = Stack([lambda d_model: HardenedExtractor(d_model, ORDER, 2), last], WIDTH, ORDER, n_tokens=ORDER).eval()
+    extractor, block = stack.blocks[0].mixer, stack.blocks[1]
+    extractor.inputs.copy_(stack.embed.weight.detach())
+    extractor.outputs.copy_(torch.randn(len(SITUATIONS), WIDTH))
+    with torch.no_grad():
+        for weight in (block.mlp[2].weight, block.mlp[2].bias, stack.head.weight, stack.head.bias):
+            weight.zero_()
+    return stack
+
+
+@torch.no_grad()
+def moving(shift: Callable[[int, int, int], int] = shifting, first_answer: int = 0, merges: bool = False) -> Stack:
+    """Its first block of five is shifted as told, and in the others all entries meet.
 
     The answer is the place of the largest entry, at first `first_answer`. With `merges` two of the first block's entries meet at the end of
     a pair of zeros.
     """
-    torch.manual_seed(0)
-    layers = [lambda d_model: HardenedExtractor(d_model, ORDER, 2), lambda d_model: Selection(d_model, block_size=ORDER)]
-    stack = Stack(layers, WIDTH, ORDER, n_tokens=ORDER).eval()
-    extractor, block = stack.blocks[0].mixer, stack.blocks[1]
-    extractor.inputs.copy_(stack.embed.weight.detach())
-    extractor.outputs.copy_(torch.randn(2 * ORDER**2, WIDTH))
+    stack = two_layers(lambda d_model: Selection(d_model, block_size=ORDER))
+    block, places = stack.blocks[1], torch.arange(ORDER)
     # [situation, block, entry, where it goes]
-    wanted = torch.zeros(2 * ORDER**2, WIDTH // ORDER, ORDER, ORDER)
-    places = torch.arange(ORDER)
-    for situation, choices in enumerate(wanted):
-        phase, first, second = situation // ORDER**2, situation // ORDER % ORDER, situation % ORDER
-        choices[0, places, (places + shift(phase, first, second)) % ORDER] = 1
+    wanted = torch.zeros(len(SITUATIONS), WIDTH // ORDER, ORDER, ORDER)
+    for choices, situation in zip(wanted, SITUATIONS, strict=True):
+        choices[0, places, (places + shift(*situation)) % ORDER] = 1
         # The other blocks forget: all entries go where the last token says.
-        choices[1:, :, second] = 1
-        if merges and (phase, first, second) == (1, 0, 0):
+        choices[1:, :, situation[2]] = 1
+        if merges and situation == (1, 0, 0):
             choices[0, 0] = choices[0, 1]
-    with torch.no_grad():
-        inputs = block.norm(extractor.outputs)
-        block.mixer.projection.weight.copy_(torch.linalg.lstsq(inputs.double(), wanted.flatten(1).double()).solution.T)
-        block.mixer.projection.bias.zero_()
-        torch.testing.assert_close(block.mixer.projection(inputs)[0], wanted.flatten(1), atol=1e-3, rtol=0)
-        block.mixer.h0.copy_(torch.tensor([20.0, -4, -5, -6, -7]).roll(first_answer))
-        for weight in (block.mlp[2].weight, block.mlp[2].bias, stack.head.weight, stack.head.bias):
-            weight.zero_()
-        stack.head.weight[places, places] = 1
+    inputs = block.norm(stack.blocks[0].mixer.outputs)
+    block.mixer.projection.weight.copy_(torch.linalg.lstsq(inputs.double(), wanted.flatten(1).double()).solution.T)
+    block.mixer.projection.bias.zero_()
+    torch.testing.assert_close(block.mixer.projection(inputs)[0], wanted.flatten(1), atol=1e-3, rtol=0)
+    block.mixer.h0.copy_(torch.tensor([20.0, -4, -5, -6, -7]).roll(first_answer))
+    stack.head.weight[places, places] = 1
     return stack
+
+
+@torch.no_grad()
+def turning(noise: float = 0.0) -> Stack:
+    """Its first block of two is turned by the angle of the product, in a gauge: the first token of a pair turns it by something of its own,
+    which the second takes back. All maps are off by `noise`, and nothing is in the other blocks.
+
+    Beside a state of length 20 what the extractor adds is little: the answer is the corner of a pentagon that is next to the state.
+    """
+    stack = two_layers(lambda d_model: Hardened(d_model, len(SITUATIONS), 2))
+    layer, outputs = stack.blocks[1].mixer, stack.blocks[0].mixer.outputs
+    layer.inputs.copy_(stack.blocks[1].norm(outputs))
+    gauge = 0.3 * torch.randn(ORDER, generator=torch.Generator().manual_seed(1)).double()
+    step = 2 * torch.pi / ORDER
+    for situation, (phase, first, second) in enumerate(SITUATIONS):
+        # A node is in the middle of a pair, turned by the gauge of its first token, or between two, by half that of the last.
+        angle = step * spelt(first, second) + gauge[second] / 2 - gauge[first] if phase == 1 else gauge[second] - gauge[first] / 2
+        layer.linear[situation, 0] = rotation(torch.as_tensor(angle))
+    off = noise * torch.randn(len(SITUATIONS), generator=torch.Generator().manual_seed(2)).double()
+    layer.linear[:, 0] = torch.stack([rotation(angle) for angle in off]) @ layer.linear[:, 0]
+    # As after a token 0.
+    layer.start[0] = 20 * torch.stack([torch.cos(gauge[0] / 2), torch.sin(gauge[0] / 2)])
+    corners = step * torch.arange(ORDER)
+    stack.head.weight[:, 0], stack.head.weight[:, 1] = torch.cos(corners), torch.sin(corners)
+    return stack
+
+
+def rotation(angle: Tensor) -> Tensor:
+    return torch.stack([torch.stack([torch.cos(angle), -torch.sin(angle)]), torch.stack([torch.sin(angle), torch.cos(angle)])])

@@ -7,6 +7,7 @@ import torch
 
 import train
 from mingru.analysis import hardened_run
+from mingru.mixers.selection import Selection
 from mingru.report.runs import local
 from mingru.sweep import records
 from scripts import harden
@@ -86,8 +87,8 @@ def test_a_hardened_run_counts_as_no_run_of_its_own(fitted, tmp_path):
     ("overrides", "message"),
     [
         (("task=s3", "mixer=givens"), "no near-representation: the table read off the weights is no group's"),
-        (("task=s3", "mixer=givens", "extractor=signed"), "givens: computes with its state"),
-        (("task=s3", "mixer=selection", "extractor=signed"), "the model is no group's machine"),
+        (("task=s3", "mixer=givens", "extractor=signed"), "its answers to two elements are no group's"),
+        (("task=s3", "mixer=gru", "extractor=signed"), "gru: its maps cannot be read"),
         (("task=s3", "mixer=gru"), "gru: its maps cannot be read"),
         (("task=s3_hier", "mixer=givens", "extractor=none"), "whose tokens are all elements of a group"),
         (("task=flip_flop", "mixer=signed"), "tokens are all elements of a group"),
@@ -103,45 +104,73 @@ def test_what_cannot_be_hardened_is_one_line(tmp_path, capsys, overrides, messag
     assert not directory.with_name("s0-hardened").exists()
 
 
-@pytest.fixture
-def layered(tmp_path):
-    """A run whose stack tracks a hierarchy by an extractor and a selection."""
+def layered(outputs, stack):
+    """A run of a hierarchy of C5 whose stack is this one."""
     task = ("task=group_hier", "task.group=C5", "task.table_seed=0", "task.levels=1")
-    directory, record = made(tmp_path, *task, "extractor=log", "mixer=selection", "mixer.block_size=5", "d_model=60")
-    stack = machines.machine()
-    hardened_run.write(directory, stack, record | {"config": hardened_run.config_of(record["config"], stack)}, {})
+    directory, record = made(outputs, *task, "extractor=log", "mixer=selection", "mixer.block_size=5", "d_model=60")
+    above = (
+        record["config"]["stack"][-1] if isinstance(stack.blocks[1].mixer, Selection) else hardened_run.settings_of(stack.blocks[1].mixer)
+    )
+    config = record["config"] | {"stack": [hardened_run.settings_of(stack.blocks[0].mixer), above]}
+    hardened_run.write(directory, stack, record | {"config": config}, {})
     return directory
 
 
-def test_a_run_of_several_layers_becomes_a_machine_that_loads_like_any_other(layered, capsys):
-    assert harden.main([str(layered), *QUICK]) == 0
+@pytest.mark.parametrize(
+    ("stack", "said_of_it"),
+    [
+        (machines.moving(), "A machine of 50 states. Right in all 250 pairs"),
+        (machines.turning(0.02), "Right in all 250 pairs of situation"),
+    ],
+)
+def test_a_run_of_several_layers_becomes_exact_and_loads_like_any_other(tmp_path, capsys, stack, said_of_it):
+    source = layered(tmp_path, stack)
+    assert harden.main([str(source), *QUICK]) == 0
     said = capsys.readouterr().out
-    assert "abelian group of order 5: 1 of order 1, 4 of order 5; 25 words for 5 elements" in said
-    assert "a machine of 50 states; all 250 pairs of token and state" in said
-    directory = layered.with_name("s0-hardened")
-    stack, cfg = train.load_run(directory)
-    assert [layer.mixer for layer in cfg.stack] == ["hardened_extractor", "selection"]
+    assert "25 words spell the elements of this group: abelian group of order 5: 1 of order 1, 4 of order 5" in said
+    assert said_of_it in said
+    directory = source.with_name("s0-hardened")
+    hardened, cfg = train.load_run(directory)
+    assert [layer.mixer for layer in cfg.stack] == ["hardened_extractor", "hardened"]
     words = torch.randint(5, (4, 1000))
-    assert torch.equal(stack(words)[0].argmax(-1), machines.CYCLIC.oracle(Batch(words, words)))
+    assert torch.equal(hardened(words)[0].argmax(-1), machines.CYCLIC.oracle(Batch(words, words)))
     found = json.loads((directory / "certificate.json").read_text())
-    assert (found["table"], found["equals_task"], found["period"], found["states"]) == ("weights", True, 2, 50)
-    assert found["answers"]["pairs"] == 250
-    assert found["answers"]["margin"] > 0 < found["choice_margin"]
+    assert (found["table"], found["equals_task"], found["period"], found["answers"]["pairs"]) == ("weights", True, 2, 250)
+    assert found["answers"]["margin"] > 0
     assert found["measured"]["100"]["wrong"] == 0
     record = records.read_json(directory / "result.json")
-    assert (record["extractor"], record["state_size"]) == ("hardened_extractor", 62)
+    assert (record["extractor"], record["mixer"], record["state_size"]) == ("hardened_extractor", "hardened", 62)
 
 
-def test_a_machine_of_another_square_is_no_machine_of_the_task(layered, capsys):
-    stack = machines.machine(lambda phase, first, second: phase * machines.spelt(second, first))
-    hardened_run.write(layered, stack, records.read_json(layered / "result.json"), {})
-    assert harden.main([str(layered), *QUICK]) == 1
-    assert "a group's machine, but not group_hier's" in capsys.readouterr().err
-    assert not layered.with_name("s0-hardened").exists()
+def test_the_certificate_of_a_machine_has_no_limit_and_that_of_a_gauge_has_one(tmp_path):
+    found = []
+    for name, stack in (("machine", machines.moving()), ("gauge", machines.turning(0.02))):
+        source = layered(tmp_path / name, stack)
+        assert harden.main([str(source), *QUICK]) == 0
+        found.append(json.loads((source.with_name("s0-hardened") / "certificate.json").read_text()))
+    assert found[0]["safe_tokens"] == {"float32": None, "float64": None}
+    assert (found[0]["states"], found[0]["blocks"]) == (50, None)
+    assert found[1]["safe_tokens"]["float64"] > found[1]["safe_tokens"]["float32"] > 100
+    assert [block["dims"] for block in found[1]["blocks"] if block["dims"]] == [[2]]
+    assert found[1]["states"] is None
 
 
-def test_several_layers_are_given_no_table(layered, capsys):
-    assert harden.main([str(layered), *QUICK, "--table", "task"]) == 1
+def test_a_machine_of_another_square_is_said_to_be_none_of_the_tasks(tmp_path, capsys):
+    source = layered(tmp_path, machines.moving(lambda phase, first, second: phase * machines.spelt(second, first)))
+    assert harden.main([str(source), *QUICK]) == 0
+    assert "not the task's words and elements" in capsys.readouterr().out
+    assert not json.loads((source.with_name("s0-hardened") / "certificate.json").read_text())["equals_task"]
+
+
+def test_several_layers_that_do_not_track_the_group_are_refused(tmp_path, capsys):
+    source = layered(tmp_path, machines.turning(0.5))
+    assert harden.main([str(source), *QUICK]) == 1
+    assert "nothing is written" in capsys.readouterr().err
+    assert not source.with_name("s0-hardened").exists()
+
+
+def test_several_layers_are_given_no_table(tmp_path, capsys):
+    assert harden.main([str(layered(tmp_path, machines.moving())), *QUICK, "--table", "task"]) == 1
     assert "only a flat model can be given a table" in capsys.readouterr().err
 
 

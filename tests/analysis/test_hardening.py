@@ -84,7 +84,7 @@ def test_every_state_is_looked_at_after_every_token(hardening):
     exact = hardened_stack(stack, hardening.exact)
     words = torch.cartesian_prod(TARGETS, TARGETS)
     direct, _ = exact(words)
-    pairs = torch.cat([found for found, _, _ in rest.logits(stack, states)])
+    pairs = torch.cat([found for found, _, _ in rest.logits(stack, stack.embed.weight, states)])
     torch.testing.assert_close(direct[:, 1], pairs[words[:, 1], table_of("S3")[words[:, 1], words[:, 0]]])
     assert hardening.answers.pairs == 36
 
@@ -95,20 +95,21 @@ def test_the_wrong_group_is_not_forced_on_a_model():
 
 def test_no_answer_changes_within_the_safe_radius(hardening):
     stack, states = copy.deepcopy(trained_s3()).double(), hardening.states.flatten(1)
-    radius = rest.safe_radius(stack, states, TARGETS)
+    radius = rest.safe_radius(stack, stack.embed.weight, states, TARGETS)
     assert radius > 0
     for _ in range(20):
         away = torch.randn_like(states)
         moved = states + radius * away / away.norm(dim=1, keepdim=True)
-        assert all(bool((found.argmax(-1) == TARGETS).all()) for found, _, _ in rest.logits(stack, moved))
+        assert all(bool((found.argmax(-1) == TARGETS).all()) for found, _, _ in rest.logits(stack, stack.embed.weight, moved))
 
 
 def test_the_radius_is_zero_where_an_answer_is_wrong(hardening):
-    assert rest.safe_radius(trained_s3(), hardening.states.flatten(1), TARGETS.flip(0)) == 0
+    stack = trained_s3()
+    assert rest.safe_radius(stack, stack.embed.weight, hardening.states.flatten(1), TARGETS.flip(0)) == 0
 
 
 def test_rounding_stays_below_its_bound(hardening):
-    grown = [certificate.growth(hardening.exact, hardening.states, hardening.table, block, torch.float32) for block in range(4)]
+    grown = [certificate.growth(hardening, block, torch.float32) for block in range(4)]
     words = torch.randint(6, (8, 2000))
     exact = hardened_stack(trained_s3(), hardening.exact)
     layer = exact.blocks[0].mixer
