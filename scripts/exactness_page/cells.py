@@ -54,5 +54,11 @@ def hardened_from(study: list[Record], runs: list[Record]) -> list[Record]:
     return [run for run in study if "hardened" in run and (run["hardened"]["cell"], run["seed"]) in made_from]
 
 
+def certificates(study: list[Record], runs: list[Record]) -> dict[int, Record]:
+    """By seed, the certificates of those of these runs that hardening made exact for their task."""
+    found = {record["seed"]: record["certificate"] for record in hardened_from(study, runs)}
+    return {seed: certificate for seed, certificate in found.items() if certificate["equals_task"]}
+
+
 def mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None

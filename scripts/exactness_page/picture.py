@@ -24,7 +24,7 @@ def by_length(study: list[Record], task: str) -> Figure:
         shown[FOUND, f"{HEADLINE[task]}, hardened"] = hardened
     panels = sorted({name for name, _ in shown}, key=(FOUND, REFERENCE).index)
     mixers = sorted({mixer for _, mixer in shown}, key=lambda mixer: (not mixer.startswith(HEADLINE[task]), mixer))
-    drawing, axes = style.figure(2.8, columns=max(len(panels), 1), share=True)
+    drawing, axes = style.figure(3.2, columns=max(len(panels), 1), share=True)
     for axis, panel in zip(axes, panels, strict=False):
         for mixer, mark in zip(mixers, style.marks(len(mixers)), strict=True):
             curves = [curve(run) for run in shown.get((panel, mixer), [])]
@@ -33,12 +33,13 @@ def by_length(study: list[Record], task: str) -> Figure:
                 axis.plot(lengths, [each[length] for length in lengths], color=mark["color"], alpha=0.3, linewidth=0.6)
             if curves:
                 means = [mean([each[length] for each in curves]) for length in lengths]
-                axis.plot(lengths, means, **mark, markersize=4, label=f"{mixer} ({len(curves)})")
+                axis.plot(lengths, means, **mark, markersize=4, label=mixer)
         axis.set_xscale("log", base=2)
-        axis.set_xticks([*LENGTHS, LONG], [f"{length:,}" for length in (*LENGTHS, LONG)])
+        axis.set_xticks([64, 256, 1024, LONG], ["64", "256", "1,024", f"{LONG:,}"])
         axis.set_ylim(0, 1.03)
         axis.set_title(f"{panel} recipe")
         axis.set_xlabel("length")
-        style.legend(axis, len(mixers))
     axes[0].set_ylabel("accuracy")
+    entries = dict(entry for axis in axes for entry in zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+    drawing.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=3, fontsize=8)
     return drawing

@@ -11,7 +11,7 @@ from mingru.report.intervals import clopper_pearson
 from mingru.report.numbers import fraction, interval, p_value
 from scripts.choices import alive
 from scripts.exact import LONG, wanted
-from scripts.exactness_page.cells import EARLIER, FOUND, HEADLINE, LENGTHS, REFERENCE, Record, cells, hardened_from, headline, layers, mean
+from scripts.exactness_page.cells import EARLIER, FOUND, HEADLINE, LENGTHS, REFERENCE, Record, cells, certificates, headline, layers, mean
 
 
 def exact_at(record: Record, length: int) -> bool | None:
@@ -60,6 +60,7 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
                 "-" if not best or runs[0] is best[0] else compared(best, runs),
                 *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
                 *(exact_runs(runs, length) for length in (1024, LONG)),
+                hardened(study, runs),
                 clock_below(runs),
                 f"{runs[0]['composer_parameters']:,}",
                 str(runs[0]["state_size"]),
@@ -67,13 +68,28 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
             ]
         )
     names = ("stack", "recipe", ">fits", ">95 % interval", ">fit_selected", ">P", *(f">@{length:,}" for length in LENGTHS))
-    headers, numeric = columns(*names, ">exact at 1,024", f">at {LONG:,}", ">clock below", ">composer's parameters", ">state", ">searched")
+    more = (
+        ">exact at 1,024",
+        f">at {LONG:,}",
+        ">hardened: exact at 1,024",
+        ">clock below",
+        ">composer's parameters",
+        ">state",
+        ">searched",
+    )
+    headers, numeric = columns(*names, *more)
     return Table("overview", "", headers, rows, numeric)
+
+
+def hardened(study: list[Record], runs: list[Record]) -> str:
+    """How many of these runs hardening made exact; a dash where it made none, or was not tried."""
+    exact = sum(1024 in certificate["exact_at"] for certificate in certificates(study, runs).values())
+    return f"{exact}/{len(runs)}" if exact else "-"
 
 
 def s3_hier(study: list[Record], search: list[Record]) -> Table:
     """Seed by seed, the headline cell."""
-    rows = []
+    rows, certified = [], certificates(study, headline(study, "s3_hier"))
     for run in headline(study, "s3_hier"):
         wrong = run.get("exactness", {}).get("measured", {})
         clocks = "-" if "choices" not in run else str(n_clocks(run))
@@ -87,10 +103,13 @@ def s3_hier(study: list[Record], search: list[Record]) -> Table:
                 *(f"{wrong[str(length)]['wrong']:,} in {wrong[str(length)]['tokens']:,}" if wrong else "-" for length in (1024, LONG)),
                 clocks,
                 entries,
+                f"{certified[run['seed']]['states']:,}" if run["seed"] in certified else "-",
+                f"{certified[run['seed']]['answers']['margin']:.1f}" if run["seed"] in certified else "-",
             ]
         )
     names = (">seed", ">fits from step", ">fresh at 128", *(f">@{length:,}" for length in LENGTHS))
-    headers, numeric = columns(*names, ">wrong tokens at 1,024", f">at {LONG:,}", ">clocks below", "entries alive in the composer's blocks")
+    more = (">wrong tokens at 1,024", f">at {LONG:,}", ">clocks below", "entries alive in the composer's blocks")
+    headers, numeric = columns(*names, *more, ">hardened: states, all right", ">by")
     return Table("s3_hier", "", headers, rows, numeric)
 
 
@@ -111,10 +130,10 @@ def clock_below(runs: list[Record]) -> str:
 def s5(study: list[Record], search: list[Record]) -> Table:
     """Seed by seed, the headline cell and what hardening made of it."""
     runs = headline(study, "s5")
-    hardened = {record["seed"]: record for record in hardened_from(study, runs)}
+    certified = certificates(study, runs)
     rows = []
     for run in runs:
-        certificate = hardened[run["seed"]]["certificate"] if run["seed"] in hardened else None
+        certificate = certified.get(run["seed"])
         full = next((stage["step"] for stage in run["stages"] if stage["length"] == run["length"]), None)
         rows.append(
             [
@@ -180,9 +199,10 @@ def aims(study: list[Record], search: list[Record]) -> Table:
     """What was aimed at before the study began, beside what its headline cells reached."""
     above, flat = headline(study, "s3_hier"), headline(study, "s5")
     fitting = [run for run in flat if run["fit"]]
-    certificates = [run["certificate"] for run in hardened_from(study, flat)]
-    exact = sum(LONG in certificate["exact_at"] for certificate in certificates)
-    read_off = sum(certificate["table"] == "weights" and certificate["equals_task"] for certificate in certificates)
+    certified = [certificates(study, runs).values() for runs in (above, flat)]
+    exact = [sum(LONG in certificate["exact_at"] for certificate in each) for each in certified]
+    for_ever = sum(certificate["safe_tokens"]["float32"] is None for certificate in certified[0])
+    read_off = sum(certificate["table"] == "weights" for certificate in certified[1])
     fits = [f"{sum(run['fit'] for run in runs)}/{len(runs)}" for runs in (above, flat)]
     at_1024 = [fraction(mean([run["accuracy"]["1024"] for run in runs])) for runs in (above, fitting)]
     rows = [
@@ -190,9 +210,11 @@ def aims(study: list[Record], search: list[Record]) -> Table:
         ["", "mean accuracy at 1,024, all seeds", "0.571", "0.99", at_1024[0]],
         ["", "exact at 1,024", "none", "30/36", exact_runs(above, 1024)],
         ["", f"exact at {LONG:,}", "none", "18/36", exact_runs(above, LONG)],
+        ["", f"hardened: exact at {LONG:,}", "none", "", f"{exact[0]}/{len(above)}"],
+        ["", "hardened: proved for every length", "none", "", f"{for_ever}/{len(above)}"],
         ["S5", "fits", "0/36 to 1/36", "34/36", fits[1]],
         ["", "mean accuracy at 1,024, fitting seeds", "0.618", "0.8", at_1024[1]],
-        ["", f"hardened: exact at {LONG:,}", "none", "34/36", f"{exact}/{len(flat)}"],
+        ["", f"hardened: exact at {LONG:,}", "none", "34/36", f"{exact[1]}/{len(flat)}"],
         ["", "table read off the weights, without labels", "none", "18/36", f"{read_off}/{len(flat)}"],
     ]
     headers, numeric = columns("task", "", ">reference", ">aim", ">reached")
