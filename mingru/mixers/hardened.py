@@ -85,7 +85,9 @@ class HardenedExtractor(Mixer):
 
 
 def nearest(inputs: Tensor, x: Tensor) -> Tensor:
-    """The entry of `inputs` (n, D) next to x (B, T, D), as (B, T): |x - c|^2 without the part that all share."""
-    wide = torch.promote_types(inputs.dtype, torch.float32)
-    inputs, x = inputs.to(wide), x.detach().to(wide)
+    """The entry of `inputs` (n, D) next to x (B, T, D), as (B, T): |x - c|^2 without the part that all share.
+
+    In float64: some entries are so near to one another that float32 would not tell their squares apart.
+    """
+    inputs, x = inputs.double(), x.detach().double()
     return (0.5 * inputs.square().sum(-1) - x @ inputs.T).argmin(-1)

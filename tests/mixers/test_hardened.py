@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mingru.mixers.hardened import Hardened, HardenedExtractor
+from mingru.mixers.hardened import Hardened, HardenedExtractor, nearest
 
 
 @pytest.fixture
@@ -101,3 +101,9 @@ def test_an_extractor_has_a_row_for_each_place_and_word(period):
     situations, state = layer.situations(words.repeat(1, 4), layer.init_state(len(words)))
     assert situations[:, period:].unique().tolist() == list(range(period * 2**period))
     assert state.shape == (len(words), period)
+
+
+def test_entries_that_are_very_near_to_one_another_are_told_apart():
+    inputs = 8 * torch.randn(6, 64)
+    inputs[3:] = inputs[:3] + 1e-4 * torch.randn(3, 64)
+    assert nearest(inputs, inputs.unsqueeze(0))[0].tolist() == list(range(6))
