@@ -42,6 +42,7 @@ def settings_of(mixer: Hardened | HardenedExtractor) -> dict[str, Any]:
 def record_of(source: dict[str, Any], stack: Stack, counts: dict[int, Count]) -> dict[str, Any]:
     """result.json of the hardened run: what was measured of it, and under `hardened` which run it was made from.
 
+    Its cell is named after that run's, since hardened runs of different mixers have the same config.
     How the run was trained (selection, validation, steps_to_fit, seconds) stays as it was.
     """
     config = config_of(source["config"], stack)
@@ -56,7 +57,7 @@ def record_of(source: dict[str, Any], stack: Stack, counts: dict[int, Count]) ->
         "fit": source["fit"] if selected is None else selected.accuracy >= evaluation["bar"],
     }
     kept = {key: value for key, value in source.items() if not key.endswith("_by_length") and key != "longest_above"}
-    identity = records.identity(config, source["attempt"], source["device"])
+    identity = records.identity(config, source["attempt"], source["device"]) | {"cell": f"{source['cell']}-{HARDENED}"}
     return {**kept, **identity, **measured, **stack_facts(stack), HARDENED: made_from}
 
 

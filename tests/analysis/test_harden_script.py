@@ -52,6 +52,7 @@ def test_a_hardened_run_loads_like_any_other_and_is_right(fitted, capsys):
     assert record["accuracy"] == {"8": 1, "100": 1, "500": 1}
     assert record["chance"]["8"] == pytest.approx(1 / 6)
     assert record["hardened"]["mixer"] == "givens"
+    assert record["cell"] == f"{record['hardened']['cell']}-hardened"
 
 
 def test_the_certificate_says_what_was_checked(fitted):
