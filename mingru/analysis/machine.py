@@ -16,7 +16,7 @@ from mingru.analysis.rest import ALLOWANCE, Answers, read_out
 from mingru.stack import Stack
 
 # States of one block, states of the machine, and pairs of situation and state that are answered at once.
-BLOCK_STATES, STATES, AT_ONCE = 2**14, 2**22, 2**14
+BLOCK_STATES, STATES, AT_ONCE = 2**14, 2**23, 2**14
 
 
 @dataclass(frozen=True)
