@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
-from torch import Tensor
 
-from mingru.analysis.maps import Maps
+from mingru.analysis.exact import ExactLayer
 
 # Beyond this no one counts.
 MOST_TOKENS = 2**60
@@ -38,16 +35,7 @@ def unit_roundoff(dtype: torch.dtype) -> float:
     return torch.finfo(dtype).eps / 2
 
 
-class Exact(Protocol):
-    """A hardened layer: its exact maps, and which states each of its inputs should take where."""
-
-    @property
-    def exact(self) -> Maps: ...
-
-    def moves(self) -> Iterator[tuple[int, Tensor, Tensor]]: ...
-
-
-def growth(hardening: Exact, block: int, dtype: torch.dtype) -> Growth:
+def growth(hardening: ExactLayer, block: int, dtype: torch.dtype) -> Growth:
     """How the error of a block grows when its maps are rounded to `dtype` and each token is computed in it."""
     maps = hardening.exact
     linear, drive, start = (each.to(dtype).double() for each in (maps.linear[:, block], maps.drive[:, block], maps.start[block]))
@@ -70,7 +58,7 @@ def growth(hardening: Exact, block: int, dtype: torch.dtype) -> Growth:
     return Growth(first, largest_step, sigma)
 
 
-def safe_tokens(hardening: Exact, radius: float, dtype: torch.dtype) -> int:
+def safe_tokens(hardening: ExactLayer, radius: float, dtype: torch.dtype) -> int:
     """The largest number of tokens after which the state is still within `radius` of the exact one."""
     blocks = [growth(hardening, block, dtype) for block in range(hardening.exact.n_blocks)]
 
@@ -86,7 +74,7 @@ def safe_tokens(hardening: Exact, radius: float, dtype: torch.dtype) -> int:
     return low
 
 
-def largest_miss(hardening: Exact) -> float:
+def largest_miss(hardening: ExactLayer) -> float:
     """max over inputs and the states that they find of |the map of the state - the state it should be|, all blocks together, in float64."""
     largest = 0.0
     for x, found, wanted in hardening.moves():

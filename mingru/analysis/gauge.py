@@ -14,33 +14,23 @@ import torch
 from torch import Tensor
 
 from mingru.analysis.answers import Spelling
+from mingru.analysis.exact import WORDS, ExactLayer, nearly_widest, orbits_next_to
 from mingru.analysis.held import Held
 from mingru.analysis.maps import Maps
-from mingru.analysis.orbit import Orbit, held, nearest_orbit
-from mingru.analysis.rest import Answers, answers
+from mingru.analysis.orbit import Orbit
+from mingru.analysis.rest import answers
 
-# As of flat models: see mingru.analysis.hardening.
-WORDS, NEARLY, CARRIES = (64, 16, 4), 0.9, 0.01
 VALUES_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
-class Gauge:
-    """The `exact` maps, one for each situation; the exact `states` (nodes, n, N, K) after each product, an Orbit for each block, and the
-    `share` of each block's variance at the nodes, over words of `word` tokens, that the product explains.
-    """
+class Gauge(ExactLayer):
+    """Of a `held` model: states (nodes, n, N, K) are by node and product, maps by situation, and shares about the means of the nodes."""
 
     held: Held
     spelling: Spelling
-    exact: Maps
-    states: Tensor
-    orbits: list[Orbit]
-    share: Tensor
-    word: int
-    answers: Answers
 
     def moves(self) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """Each situation, the states that it finds and those that it should make of them, (n, N, K) each."""
         situations = self.held.situations
         nodes = zip(situations.before.tolist(), situations.after.tolist(), strict=True)
         products = situations.products(self.spelling.elements, self.spelling.table)
@@ -56,20 +46,18 @@ def harden_gauge(found: Held, spelling: Spelling) -> Gauge:
     """The exact maps next to the learned ones: of the lengths over which states are averaged the longest with nearly the widest margin."""
     period = found.situations.period
     each = [at_length(found, spelling, word) for word in WORDS if word % period == 0 and word >= 2 * period]
-    widest = max(gauge.answers.margin for gauge in each)
-    return next(gauge for gauge in each if gauge.answers.margin >= min(widest, NEARLY * widest))
+    return nearly_widest(each)
 
 
 def at_length(found: Held, spelling: Spelling, word: int) -> Gauge:
     situations, products = found.situations, found.situations.products(spelling.elements, spelling.table)
     means, share = moments(found, products, spelling.identity, word)
-    blocks = zip(means.unbind(2), share >= CARRIES, strict=True)
-    orbits = [nearest_orbit(given, spelling.table) if carries else held(given) for given, carries in blocks]
+    orbits = orbits_next_to(means, share, spelling.table)
     exact = exact_maps(found, orbits, spelling)
     states = torch.stack([orbit.states for orbit in orbits], dim=2)
     after = states.flatten(2)[situations.after]
     right = answers(found.stack, found.given, after, torch.arange(len(spelling.table)))
-    return Gauge(found, spelling, exact, states, orbits, share, word, right)
+    return Gauge(exact, states, orbits, share, word, right, held=found, spelling=spelling)
 
 
 def exact_maps(found: Held, orbits: list[Orbit], spelling: Spelling) -> Maps:

@@ -10,42 +10,22 @@ import torch
 from torch import Tensor
 
 from mingru.analysis import groups
+from mingru.analysis.exact import WORDS, ExactLayer, nearly_widest, orbits_next_to
 from mingru.analysis.maps import Maps, read_flat, token_inputs
-from mingru.analysis.orbit import Orbit, held, nearest_orbit
-from mingru.analysis.rest import Answers, answers
+from mingru.analysis.rest import answers
 from mingru.analysis.states import mean_states, shares
 from mingru.mixers.hardened import Hardened
 from mingru.stack import Stack
 
-# Lengths of the words over which states are averaged. Longer ones leave less of what a block remembers of single tokens, and shorter ones
-# more of what it slowly loses: the longest is taken whose hardened model answers with nearly the widest margin.
-WORDS = (64, 16, 4)
-NEARLY = 0.9
-# A block with less than this share is held.
-CARRIES = 0.01
-
 
 @dataclass(frozen=True)
-class Hardening:
-    """`learned` and `exact` maps, the exact `states` (n, N, K) by element, one Orbit per block, and of each block the `share` of its
-    variance, over words of `word` tokens, that the product explains. `answers` is what the network makes of the exact states.
-    """
+class Hardening(ExactLayer):
+    """Of a flat model, whose states (n, N, K) are by element: with the group's `table` and the `learned` maps."""
 
     table: Tensor
     learned: Maps
-    exact: Maps
-    states: Tensor
-    orbits: list[Orbit]
-    share: Tensor
-    word: int
-    answers: Answers
-
-    @property
-    def right(self) -> bool:
-        return self.answers.wrong == 0
 
     def moves(self) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """Each token, the states that it finds and those that it should make of them, (n, N, K) each."""
         for token, row in enumerate(self.table):
             yield token, self.states, self.states[row]
 
@@ -60,22 +40,20 @@ def harden(stack: Stack, table: Tensor, targets: Tensor) -> Hardening:
     learned = read_flat(stack)
     if learned.n_tokens != len(table):
         raise ValueError(f"hardening: a table of {learned.n_tokens} elements is wanted, one for each token, got {len(table)}")
-    found = [at_length(stack, learned, table, targets, word) for word in WORDS]
-    widest = max(hardening.answers.margin for hardening in found)
-    return next(hardening for hardening in found if hardening.answers.margin >= min(widest, NEARLY * widest))
+    return nearly_widest([at_length(stack, learned, table, targets, word) for word in WORDS])
 
 
 def at_length(stack: Stack, learned: Maps, table: Tensor, targets: Tensor, word: int) -> Hardening:
     means = mean_states(learned, table, word)
     share = shares(learned, means, word)
-    blocks = zip(means.unsqueeze(0).unbind(2), share >= CARRIES, strict=True)
-    orbits = [nearest_orbit(given, table) if carries else held(given) for given, carries in blocks]
+    orbits = orbits_next_to(means.unsqueeze(0), share, table)
     states = torch.stack([orbit.states[0] for orbit in orbits], dim=1)
     linear = torch.stack([orbit.maps for orbit in orbits], dim=1)
     centre = torch.stack([orbit.centre for orbit in orbits])
     drive = centre - (linear @ centre.unsqueeze(-1)).squeeze(-1)
     exact = Maps(linear, drive, states[groups.identity(table)])
-    return Hardening(table, learned, exact, states, orbits, share, word, answers(stack, stack.embed.weight, states.flatten(1), targets))
+    found = answers(stack, stack.embed.weight, states.flatten(1), targets)
+    return Hardening(exact, states, orbits, share, word, found, table=table, learned=learned)
 
 
 def hardened_stack(stack: Stack, exact: Maps) -> Stack:
