@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,10 +10,9 @@ from torch import Tensor
 
 from mingru.analysis import groups
 from mingru.analysis.exact import WORDS, ExactLayer, nearly_widest, orbits_next_to
-from mingru.analysis.maps import Maps, read_flat, token_inputs
+from mingru.analysis.maps import Maps, read_flat, token_inputs, with_maps
 from mingru.analysis.rest import answers
 from mingru.analysis.states import mean_states, shares
-from mingru.mixers.hardened import Hardened
 from mingru.stack import Stack
 
 
@@ -58,12 +56,4 @@ def at_length(stack: Stack, learned: Maps, table: Tensor, targets: Tensor, word:
 
 def hardened_stack(stack: Stack, exact: Maps) -> Stack:
     """A copy of the stack in which the exact maps take the mixer's place."""
-    layer = Hardened(stack.blocks[0].mixer.d_model, exact.n_tokens, exact.block_size)
-    inputs = token_inputs(stack)
-    layer = layer.to(inputs)
-    for name, values in (("linear", exact.linear), ("drive", exact.drive), ("start", exact.start)):
-        setattr(layer, name, values.clone())
-    layer.inputs.copy_(inputs)
-    hardened = copy.deepcopy(stack)
-    hardened.blocks[0].mixer = layer
-    return hardened
+    return with_maps(stack, token_inputs(stack), exact)

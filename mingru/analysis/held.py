@@ -6,12 +6,13 @@ import copy
 import itertools
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mingru.analysis.maps import Maps, read_maps
+from mingru.analysis.maps import Maps, read_maps, with_maps
 from mingru.analysis.situations import Situations
-from mingru.mixers.hardened import Hardened, HardenedExtractor, nearest
+from mingru.mixers.hardened import HardenedExtractor, nearest
 from mingru.stack import Stack
 
 # Words that are read for each situation, on average, and those that are read at once.
@@ -40,9 +41,7 @@ class Held:
     def start(self) -> int:
         """The node that it begins in."""
         place, *tokens = self.stack.blocks[0].mixer.start.long().tolist()
-        for token in tokens:
-            place = place * self.situations.n_tokens + token
-        return place
+        return int(np.ravel_multi_index((place, *tokens), (self.situations.period, *[self.situations.n_tokens] * len(tokens))))
 
 
 def check_layered(stack: Stack) -> None:
@@ -76,7 +75,7 @@ def hold(stack: Stack, period: int, length: int) -> Held:
     first = copy.deepcopy(held.blocks[0])
     first.mixer, first.norm, first.mlp_norm, first.mlp = extractor.to(stack.embed.weight), None, None, None
     held.blocks = nn.ModuleList([first, held.blocks[-1]])
-    return Held(with_maps(held, learned), situations, learned, share)
+    return Held(moved_by(held, learned), situations, learned, share)
 
 
 @torch.no_grad()
@@ -107,21 +106,13 @@ def below(stack: Stack, tokens: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def with_maps(held: Stack, maps: Maps) -> Stack:
+def moved_by(held: Stack, maps: Maps) -> Stack:
     """A copy of a held stack whose last layer moves its state by these maps, one for each situation."""
-    outputs = held.blocks[0].mixer.outputs
-    layer, moved = Hardened(outputs.shape[1], len(outputs), maps.block_size).to(outputs), copy.deepcopy(held)
-    inputs = moved.blocks[-1].norm(outputs)
-    told = nearest(inputs, inputs.unsqueeze(0))[0]
-    if not torch.equal(told, torch.arange(len(inputs))):
-        raise ValueError(
-            f"holding an extractor: {int((told != torch.arange(len(inputs))).sum())} situations look like others to the last layer"
-        )
-    layer.inputs.copy_(inputs)
-    # They stay float64 in a float32 model.
-    layer.linear, layer.drive, layer.start = maps.linear.clone(), maps.drive.clone(), maps.start.clone()
-    moved.blocks[-1].mixer = layer
-    return moved
+    inputs = held.blocks[-1].norm(held.blocks[0].mixer.outputs)
+    others = int((nearest(inputs, inputs.unsqueeze(0))[0] != torch.arange(len(inputs))).sum())
+    if others:
+        raise ValueError(f"holding an extractor: {others} situations look like others to the last layer")
+    return with_maps(held, inputs, maps)
 
 
 @torch.no_grad()

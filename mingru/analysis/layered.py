@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mingru.analysis.answers import Spelling
 from mingru.analysis.gauge import Gauge, harden_gauge
-from mingru.analysis.held import Held, begin_midway, with_maps
+from mingru.analysis.held import Held, begin_midway, moved_by
 from mingru.analysis.machine import Machine, explore, only_moves
 from mingru.analysis.rest import Answers
 from mingru.stack import Stack
@@ -38,4 +38,4 @@ def harden_layered(held: Held, spelling: Spelling, length: int) -> Layered:
         begun = begin_midway(held, length)
         return Layered(begun, spelling, begun.stack, explore(begun, spelling), None)
     gauge = harden_gauge(held, spelling)
-    return Layered(held, spelling, with_maps(held.stack, gauge.exact), None, gauge)
+    return Layered(held, spelling, moved_by(held.stack, gauge.exact), None, gauge)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,20 +44,21 @@ def explore(held: Held, spelling: Spelling) -> Machine:
     """
     situations, classes = held.situations, len(spelling.table)
     n, blocks = situations.n_tokens, block_machines(held.stack)
-    joint = Digits([len(block.states) for block in blocks])
-    if max(len(situations), situations.nodes * classes) * joint.size > np.iinfo(np.int64).max:
+    bases = [len(block.states) for block in blocks]
+    if max(len(situations), situations.nodes * classes) * math.prod(bases) > np.iinfo(np.int64).max:
         raise ValueError("the machine of a held stack: its blocks have too many states to number")
     after, products = situations.after.numpy(), situations.products(spelling.elements, spelling.table).numpy()
-    asked = Asked(held.stack, blocks, joint)
+    asked = Asked(held.stack, blocks)
     node, product, parts = np.array([held.start]), np.array([spelling.identity]), np.zeros((1, len(blocks)), np.int64)
-    seen, wrong = (node * classes + product) * joint.size, 0
+    seen, wrong = np.ravel_multi_index((node, product, *parts.T), (situations.nodes, classes, *bases)), 0
     while len(node):
         node, product, parts = (np.repeat(each, n, axis=0) for each in (node, product, parts))
         situation = node * n + np.tile(np.arange(n), len(node) // n)
         parts = np.stack([block.table[situation, parts[:, place]] for place, block in enumerate(blocks)], axis=1)
         node, product = after[situation], products[situation, product]
         wrong += int((asked(situation, parts) != product).sum())
-        numbers, places = np.unique((node * classes + product) * joint.size + joint.number(parts), return_index=True)
+        numbers = np.ravel_multi_index((node, product, *parts.T), (situations.nodes, classes, *bases))
+        numbers, places = np.unique(numbers, return_index=True)
         unseen = ~np.isin(numbers, seen, assume_unique=True)
         new, seen = places[unseen], np.sort(np.concatenate([seen, numbers[unseen]]))
         if len(seen) > STATES:
@@ -103,32 +105,18 @@ def images(linear: np.ndarray, states: list[np.ndarray]) -> list[np.ndarray]:
     return list(np.unique(np.concatenate([moved(linear, state) for state in states]), axis=0))
 
 
-class Digits:
-    """Numbers whose digits have bases of their own."""
-
-    def __init__(self, bases: list[int]) -> None:
-        self.bases, self.size = bases, 1
-        for base in bases:
-            self.size *= base
-
-    def number(self, digits: np.ndarray) -> np.ndarray:
-        found = np.zeros(len(digits), np.int64)
-        for place, base in enumerate(self.bases):
-            found = found * base + digits[:, place]
-        return found
-
-
 class Asked:
     """What a held stack answers after a situation, in a state; the smallest gap so far, and ten times the largest error seen."""
 
-    def __init__(self, held: Stack, blocks: list[BlockMachine], joint: Digits) -> None:
-        self.held, self.exact, self.joint = held, copy.deepcopy(held).double(), joint
+    def __init__(self, held: Stack, blocks: list[BlockMachine]) -> None:
+        self.held, self.exact = held, copy.deepcopy(held).double()
         self.outputs, self.states = held.blocks[0].mixer.outputs, [block.states for block in blocks]
         self.margin, self.allowance = float("inf"), 0.0
 
     def __call__(self, situation: np.ndarray, parts: np.ndarray) -> np.ndarray:
         """(M,) from situations (M,) and the blocks' states (M, N); each pair is asked once."""
-        _, places, back = np.unique(situation * self.joint.size + self.joint.number(parts), return_index=True, return_inverse=True)
+        numbers = np.ravel_multi_index((situation, *parts.T), (len(self.outputs), *map(len, self.states)))
+        _, places, back = np.unique(numbers, return_index=True, return_inverse=True)
         pieces = [places[first : first + AT_ONCE] for first in range(0, len(places), AT_ONCE)]
         return np.concatenate([self._of(situation[piece], parts[piece], piece is pieces[0]) for piece in pieces])[back]
 

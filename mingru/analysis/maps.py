@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from mingru.mixers.base import Mixer
+from mingru.mixers.hardened import Hardened
 from mingru.stack import Stack
 
 # How far a mixer may be from the maps read from it, over the size of what it computes: it runs in float64.
@@ -98,6 +99,16 @@ def read_maps(mixer: Mixer, x: Tensor) -> tuple[Tensor, Tensor]:
     if any(not torch.allclose(seen, told, rtol=0, atol=NOT_AFFINE * float(1 + told.abs().max())) for seen in ran(mixer, x, state)):
         raise ValueError(unreadable(mixer))
     return linear, drive
+
+
+def with_maps(stack: Stack, inputs: Tensor, maps: Maps) -> Stack:
+    """A copy of the stack whose last layer moves its state by these maps, one for each of `inputs` (n, D)."""
+    moved, layer = copy.deepcopy(stack), Hardened(inputs.shape[1], len(inputs), maps.block_size).to(inputs)
+    layer.inputs.copy_(inputs)
+    # They stay float64 in a float32 model.
+    layer.linear, layer.drive, layer.start = maps.linear.clone(), maps.drive.clone(), maps.start.clone()
+    moved.blocks[-1].mixer = layer
+    return moved
 
 
 def ran(mixer: Mixer, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:

@@ -109,10 +109,9 @@ def layered(outputs, stack):
     """A run of a hierarchy of C5 whose stack is this one."""
     task = ("task=group_hier", "task.group=C5", "task.table_seed=0", "task.levels=1")
     directory, record = made(outputs, *task, "extractor=log", "mixer=selection", "mixer.block_size=5", "d_model=60")
-    above = (
-        record["config"]["stack"][-1] if isinstance(stack.blocks[1].mixer, Selection) else hardened_run.settings_of(stack.blocks[1].mixer)
-    )
-    config = record["config"] | {"stack": [hardened_run.settings_of(stack.blocks[0].mixer), above]}
+    below, above = (block.mixer for block in stack.blocks)
+    last = record["config"]["stack"][-1] if isinstance(above, Selection) else hardened_run.settings_of(above)
+    config = record["config"] | {"stack": [hardened_run.settings_of(below), last]}
     hardened_run.write(directory, stack, record | {"config": config}, {})
     return directory
 

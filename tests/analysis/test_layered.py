@@ -121,7 +121,7 @@ def test_a_machine_that_goes_wrong_anywhere_is_not_right():
     found = held.hold(moving(), 2, 16)
     linear = found.learned.linear.clone()
     linear[ORDER**2 + 7, 0] = linear[ORDER**2 + 7, 0].roll(1, 0)
-    wrong = replace(found, stack=held.with_maps(found.stack, Maps(linear, found.learned.drive, found.learned.start)))
+    wrong = replace(found, stack=held.moved_by(found.stack, Maps(linear, found.learned.drive, found.learned.start)))
     spelling = answers.read_answers(moving(), found.situations)
     assert machine.explore(held.begin_midway(found, 16), spelling).answers.wrong == 0
     assert machine.explore(held.begin_midway(wrong, 16), spelling).answers.wrong > 0
