@@ -72,6 +72,8 @@ def chosen(options: argparse.Namespace, stack: Stack, known: Tensor) -> tuple[st
         f"Read off the weights: {'a group' if reading.fault is None else f'no group ({reading.fault})'} after {reading.rounds} rounds; "
         f"{known.numel() - wrong:,} of {known.numel():,} products as the task has them; smallest margin {reading.margin:.3f}."
     )
+    if reading.assigned:
+        print(f"Of them {reading.assigned:,} are nearer to another element, which a product of the same token has.")
     return table, reading, harden(stack, reading.table if table == "weights" else known, torch.arange(len(known)))
 
 

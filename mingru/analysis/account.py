@@ -27,7 +27,7 @@ def certificate(hardening: Hardening, reading: Reading, table: str, radius: floa
     return {
         "table": table,
         "group": group_account(hardening.table),
-        "reading": {"fault": reading.fault, "margin": reading.margin, "rounds": reading.rounds},
+        "reading": {"fault": reading.fault, "margin": reading.margin, "rounds": reading.rounds, "assigned": reading.assigned},
         "relations": len(hardening.table) ** 2,
         "largest_violation": max(block["violation"] for block in blocks),
         "answers": asdict(hardening.answers),

@@ -9,11 +9,12 @@ import torch
 
 from mingru.analysis import certificate, rest
 from mingru.analysis.exactness import count
+from mingru.analysis.groups import fault
 from mingru.analysis.hardening import harden, hardened_stack
 from mingru.analysis.maps import Maps, read_flat
 from mingru.analysis.representation import largest_violation
 from mingru.analysis.states import mean_states, shares
-from mingru.analysis.table import read_table
+from mingru.analysis.table import nearest, read_table, settled
 from tests.analysis.models import noisy, products, sign_and_plane, table_of, trained_s3
 
 TARGETS = torch.arange(6)
@@ -38,6 +39,16 @@ def test_the_table_of_s5_is_read_from_noisy_maps_without_labels():
     assert reading.fault is None
     assert torch.equal(reading.table, table_of("S5"))
     assert 0 < reading.margin < 1
+
+
+def test_products_that_are_nearer_to_another_are_told_apart_one_to_one():
+    maps = noisy([standard_s5()] * 2, 0.05, 8, torch.Generator().manual_seed(0))
+    alone = settled(maps, maps.after_first(), nearest)[1]
+    assert fault(alone) == "not a Latin square"
+    reading = read_table(maps)
+    assert reading.fault is None
+    assert torch.equal(reading.table, table_of("S5"))
+    assert reading.assigned > 0
 
 
 def test_a_random_family_of_orthogonal_maps_is_no_group():
