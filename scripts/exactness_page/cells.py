@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from omegaconf import OmegaConf
+
+MIXERS = Path(__file__).resolve().parents[2] / "conf" / "mixer"
 REFERENCE, FOUND, EARLIER = "reference", "found", "earlier"
 # The cell that the others are compared with, and the layers that the recipe that was found puts below a composer.
 HEADLINE = {"s3_hier": "selection", "s5": "reflection"}
 BELOW = {"s3_hier": "selection 2 → log → ", "s5": ""}
+# The groups of the last stage, flat like S5, and their composers.
+SMALLER = ("a5", "s4", "a4", "s3")
+COMPOSERS = ("reflection", "selection", "givens", "rotation", "delta_64")
 LENGTHS = (64, 256, 512, 1024)
 Record = dict[str, Any]
 
@@ -19,7 +26,7 @@ def recipe(record: Record) -> str:
     config = record["config"]
     if config.get("schedule") is None:
         return REFERENCE
-    found = config["evaluation"].get("select_last") and layers(record) == BELOW[record["task"]] + record["mixer"]
+    found = config["evaluation"].get("select_last") and layers(record) == BELOW.get(record["task"], "") + record["mixer"]
     return FOUND if found else EARLIER
 
 
@@ -46,6 +53,30 @@ def told_apart(layer: dict[str, Any]) -> list[str]:
     if layer["mixer"] == "selection":
         return [str(layer["block_size"])]
     return [word for key, word in (("coupled", "coupled"), ("learnable_h0", "h0")) if layer["mixer"] == "signed" and layer.get(key)]
+
+
+def search_recipe(record: Record) -> str:
+    """How a run of the search was trained, and what its composer has that its YAML does not."""
+    config = record["config"]
+    schedule, curriculum = config["schedule"], config["curriculum"]
+    return ", ".join(
+        [
+            *settings(record["layers"][-1]),
+            *([f"rate {config['lr']:g}"] if config["lr"] != 0.003 else []),
+            "constant" if schedule is None else f"falls over {schedule['share']:g}" if "share" in schedule else "cosine",
+            *(["doubling" if "bar" in curriculum else "linear"] if curriculum else []),
+            *([f"at {curriculum['bar']:g}"] if curriculum and curriculum.get("bar", 0.95) != 0.95 else []),
+            *([f"clip {config['clip']:g}"] if config["clip"] else []),
+            *([f"T = {config['length']}"] if config["length"] != 64 else []),
+            *([f"{config['steps']} steps"] if config["steps"] != 1600 else []),
+            "last weights" if config["evaluation"].get("select_last") else "best weights",
+        ]
+    )
+
+
+def settings(layer: dict[str, Any]) -> list[str]:
+    usual = OmegaConf.load(MIXERS / f"{layer['mixer']}.yaml")
+    return [f"{key}={value}" for key, value in layer.items() if key != "mixer" and value != usual.get(key)]
 
 
 def hardened_from(study: list[Record], runs: list[Record]) -> list[Record]:

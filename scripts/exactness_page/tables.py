@@ -11,7 +11,22 @@ from mingru.report.intervals import clopper_pearson
 from mingru.report.numbers import fraction, interval, p_value
 from scripts.choices import alive
 from scripts.exact import LONG, wanted
-from scripts.exactness_page.cells import EARLIER, FOUND, HEADLINE, LENGTHS, REFERENCE, Record, cells, certificates, headline, layers, mean
+from scripts.exactness_page.cells import (
+    COMPOSERS,
+    EARLIER,
+    FOUND,
+    HEADLINE,
+    LENGTHS,
+    REFERENCE,
+    SMALLER,
+    Record,
+    cells,
+    certificates,
+    headline,
+    layers,
+    mean,
+    search_recipe,
+)
 
 
 def exact_at(record: Record, length: int) -> bool | None:
@@ -154,23 +169,45 @@ def s5(study: list[Record], search: list[Record]) -> Table:
     return Table("s5", "", headers, rows, numeric)
 
 
-def recipes(study: list[Record], search: list[Record]) -> Table:
-    """Every run of the search."""
+def smaller(study: list[Record], search: list[Record]) -> Table:
+    """The groups that are smaller than S5, a row for each group and composer, with the recipe that was found."""
+    there = {(task, runs[0]["mixer"]): runs for (task, _, _), runs in cells(study, FOUND).items()}
     rows = []
-    for run in sorted(search, key=lambda run: (run["task"], layers(run), run["seed"])):
-        config = run["config"]
-        schedule, curriculum = config["schedule"], config["curriculum"]
-        told = [
-            "constant" if schedule is None else f"falls over {schedule['share']:g}" if "share" in schedule else "cosine",
-            *(["doubling"] if curriculum else []),
-            *([f"clip {config['clip']:g}"] if config["clip"] else []),
-            *([f"T = {config['length']}"] if config["length"] != 64 else []),
-            *([f"{config['steps']} steps"] if config["steps"] != 1600 else []),
-            "last weights" if config["evaluation"].get("select_last") else "best weights",
-        ]
-        accuracy = [fraction(run["accuracy"].get(str(length))) for length in (1024, 4096)]
-        rows.append([run["task"], layers(run), ", ".join(told), str(run["seed"]), str(run["steps_to_fit"] or "never"), *accuracy])
-    headers, numeric = columns("task", "stack", "recipe", ">seed", ">fits from step", ">@1,024", ">@4,096")
+    for task, mixer in ((task, mixer) for task in SMALLER for mixer in COMPOSERS):
+        if runs := there.get((task, mixer)):
+            fitting = [run for run in runs if run["fit"]]
+            certified = certificates(study, fitting).values()
+            rows.append(
+                [
+                    task,
+                    mixer,
+                    f"{len(fitting)}/{len(runs)}",
+                    *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
+                    exact_runs(runs, 1024),
+                    f"{sum(LONG in certificate['exact_at'] for certificate in certified)}/{len(fitting)}" if fitting else "-",
+                    f"{min(certificate['safe_tokens']['float32'] for certificate in certified):,}" if certified else "-",
+                    f"{runs[0]['composer_parameters']:,}",
+                    str(runs[0]["state_size"]),
+                ]
+            )
+    names = ("task", "composer", ">fits", *(f">@{length:,}" for length in LENGTHS), ">exact at 1,024")
+    more = (f">of those that fit, hardened: exact at {LONG:,}", ">proved for, at least", ">composer's parameters", ">state")
+    headers, numeric = columns(*names, *more)
+    return Table("smaller", "", headers, rows, numeric)
+
+
+def recipes(study: list[Record], search: list[Record]) -> Table:
+    """The runs of the search, a row for each stack and recipe."""
+    tried = defaultdict(list)
+    for run in sorted(search, key=lambda run: (run["task"], run["mixer"], layers(run), search_recipe(run), run["seed"])):
+        tried[run["task"], layers(run), search_recipe(run)].append(run)
+    rows = []
+    for key, runs in tried.items():
+        fits = [run["steps_to_fit"] for run in runs if run["steps_to_fit"]]
+        accuracy = [mean([run["accuracy"][str(length)] for run in runs if str(length) in run["accuracy"]]) for length in (1024, 4096)]
+        first = ", ".join(str(step) for step in fits) or "never"
+        rows.append([*key, f"{len(fits)}/{len(runs)}", first, *(fraction(each) for each in accuracy)])
+    headers, numeric = columns("task", "stack", "recipe", ">fits in training", ">from step", ">@1,024", ">@4,096")
     return Table("recipes", "", headers, rows, numeric)
 
 
@@ -191,6 +228,9 @@ def stages(study: list[Record], search: list[Record]) -> Table:
     for task, mixer in (("s3_hier", "selection"), ("s5", "reflection"), ("s3_hier", "givens"), ("s5", "givens")):
         done = [len(there[task, mixer, name]) for name in (FOUND, REFERENCE)]
         rows.append(["3", task, mixer, *(f"{number} of 36" for number in done)])
+    for task in SMALLER:
+        done = [sum(len(there[task, mixer, name]) for mixer in COMPOSERS) for name in (FOUND, REFERENCE)]
+        rows.append(["4", task, f"each of {len(COMPOSERS)}", *(f"{number} of {6 * len(COMPOSERS)}" for number in done)])
     headers, numeric = columns(">stage", "task", "composer", f">{FOUND} recipe", f">{REFERENCE}'s")
     return Table("stages", "", headers, rows, numeric)
 
@@ -228,5 +268,6 @@ TABLES = {
     "overview s5": lambda study, search: overview(study, search, "s5"),
     "s3_hier": s3_hier,
     "s5": s5,
+    "smaller": smaller,
     "recipes": recipes,
 }
