@@ -14,9 +14,9 @@ REFERENCE, FOUND, EARLIER = "reference", "found", "earlier"
 # The cell that the others are compared with, and the layers that the recipe that was found puts below a composer.
 HEADLINE = {"s3_hier": "selection", "s5": "reflection"}
 BELOW = {"s3_hier": "selection 2 → log → ", "s5": ""}
-# The groups of the last stage, flat like S5, and their composers.
-SMALLER = ("a5", "s4", "a4", "s3")
-COMPOSERS = ("reflection", "selection", "givens", "rotation", "delta_64")
+# The composers of S5, and of the last stage's smaller groups. Planar rotations have a faithful representation of S3 alone.
+FLAT = ("reflection", "selection", "givens", "delta_64")
+SMALLER = {**dict.fromkeys(("a5", "s4", "a4"), FLAT), "s3": (*FLAT, "rotation")}
 LENGTHS = (64, 256, 512, 1024)
 Record = dict[str, Any]
 

@@ -12,8 +12,8 @@ from mingru.report.numbers import fraction, interval, p_value
 from scripts.choices import alive
 from scripts.exact import LONG, wanted
 from scripts.exactness_page.cells import (
-    COMPOSERS,
     EARLIER,
+    FLAT,
     FOUND,
     HEADLINE,
     LENGTHS,
@@ -169,27 +169,37 @@ def s5(study: list[Record], search: list[Record]) -> Table:
     return Table("s5", "", headers, rows, numeric)
 
 
+def smaller_groups(study: list[Record]) -> dict[tuple[str, str], list[Record]]:
+    """The runs of the last stage by group and composer, in the page's order."""
+    there = {(task, runs[0]["mixer"]): runs for (task, _, _), runs in cells(study, FOUND).items()}
+    return {(task, mixer): there[task, mixer] for task, mixers in SMALLER.items() for mixer in mixers if (task, mixer) in there}
+
+
+def made_exact(study: list[Record], runs: list[Record]) -> tuple[int, int]:
+    """How many of the fitting runs hardening made exact, and of how many."""
+    fitting = [run for run in runs if run["fit"]]
+    return sum(LONG in certificate["exact_at"] for certificate in certificates(study, fitting).values()), len(fitting)
+
+
 def smaller(study: list[Record], search: list[Record]) -> Table:
     """The groups that are smaller than S5, a row for each group and composer, with the recipe that was found."""
-    there = {(task, runs[0]["mixer"]): runs for (task, _, _), runs in cells(study, FOUND).items()}
     rows = []
-    for task, mixer in ((task, mixer) for task in SMALLER for mixer in COMPOSERS):
-        if runs := there.get((task, mixer)):
-            fitting = [run for run in runs if run["fit"]]
-            certified = certificates(study, fitting).values()
-            rows.append(
-                [
-                    task,
-                    mixer,
-                    f"{len(fitting)}/{len(runs)}",
-                    *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
-                    exact_runs(runs, 1024),
-                    f"{sum(LONG in certificate['exact_at'] for certificate in certified)}/{len(fitting)}" if fitting else "-",
-                    f"{min(certificate['safe_tokens']['float32'] for certificate in certified):,}" if certified else "-",
-                    f"{runs[0]['composer_parameters']:,}",
-                    str(runs[0]["state_size"]),
-                ]
-            )
+    for (task, mixer), runs in smaller_groups(study).items():
+        exact, fitting = made_exact(study, runs)
+        safe = [certificate["safe_tokens"]["float32"] for certificate in certificates(study, runs).values()]
+        rows.append(
+            [
+                task,
+                mixer,
+                f"{fitting}/{len(runs)}",
+                *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
+                exact_runs(runs, 1024),
+                f"{exact}/{fitting}" if exact else "-",
+                f"{min(safe):,}" if safe else "-",
+                f"{runs[0]['composer_parameters']:,}",
+                str(runs[0]["state_size"]),
+            ]
+        )
     names = ("task", "composer", ">fits", *(f">@{length:,}" for length in LENGTHS), ">exact at 1,024")
     more = (f">of those that fit, hardened: exact at {LONG:,}", ">proved for, at least", ">composer's parameters", ">state")
     headers, numeric = columns(*names, *more)
@@ -218,7 +228,7 @@ def stages(study: list[Record], search: list[Record]) -> Table:
         there[task, runs[0]["mixer"], name] += [run["seed"] for run in runs]
     composers = {
         "s3_hier": ("selection", "givens", "reflection", "rotation", "delta_64"),
-        "s5": ("reflection", "selection", "givens", "delta_64"),
+        "s5": FLAT,
     }
     rows = []
     for stage, (task, mixers) in enumerate(composers.items(), start=1):
@@ -228,9 +238,8 @@ def stages(study: list[Record], search: list[Record]) -> Table:
     for task, mixer in (("s3_hier", "selection"), ("s5", "reflection"), ("s3_hier", "givens"), ("s5", "givens")):
         done = [len(there[task, mixer, name]) for name in (FOUND, REFERENCE)]
         rows.append(["3", task, mixer, *(f"{number} of 36" for number in done)])
-    for task in SMALLER:
-        done = [sum(len(there[task, mixer, name]) for mixer in COMPOSERS) for name in (FOUND, REFERENCE)]
-        rows.append(["4", task, f"each of {len(COMPOSERS)}", *(f"{number} of {6 * len(COMPOSERS)}" for number in done)])
+    for task, mixers in SMALLER.items():
+        rows += [["4", task, mixer, f"{len(there[task, mixer, FOUND])} of 6", "-"] for mixer in mixers]
     headers, numeric = columns(">stage", "task", "composer", f">{FOUND} recipe", f">{REFERENCE}'s")
     return Table("stages", "", headers, rows, numeric)
 
@@ -244,6 +253,7 @@ def aims(study: list[Record], search: list[Record]) -> Table:
     for_ever = sum(certificate["safe_tokens"]["float32"] is None for certificate in certified[0])
     read_off = sum(certificate["table"] == "weights" for certificate in certified[1])
     fits = [f"{sum(run['fit'] for run in runs)}/{len(runs)}" for runs in (above, flat)]
+    small = [made_exact(study, runs) for runs in smaller_groups(study).values() if runs[0]["mixer"] == HEADLINE["s5"]]
     at_1024 = [fraction(mean([run["accuracy"]["1024"] for run in runs])) for runs in (above, fitting)]
     rows = [
         ["S3-hier", "fits", "25/36", "35/36", fits[0]],
@@ -256,6 +266,13 @@ def aims(study: list[Record], search: list[Record]) -> Table:
         ["", "mean accuracy at 1,024, fitting seeds", "0.618", "0.8", at_1024[1]],
         ["", f"hardened: exact at {LONG:,}", "none", "34/36", f"{exact[1]}/{len(flat)}"],
         ["", "table read off the weights, without labels", "none", "18/36", f"{read_off}/{len(flat)}"],
+        [
+            ", ".join(SMALLER).upper(),
+            f"of the fitting seeds, hardened: exact at {LONG:,}",
+            "S3: 1/8, as learned",
+            "all",
+            "{}/{}".format(*map(sum, zip(*small, strict=True))),
+        ],
     ]
     headers, numeric = columns("task", "", ">reference", ">aim", ">reached")
     return Table("aims", "", headers, rows, numeric)
