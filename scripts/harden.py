@@ -20,6 +20,7 @@ from torch import Tensor
 import train
 from mingru.analysis import account, hardened_run
 from mingru.analysis.answers import equals_task, read_answers
+from mingru.analysis.carriers import harden_moves
 from mingru.analysis.hardening import Hardening, harden, hardened_stack
 from mingru.analysis.held import hold
 from mingru.analysis.layered import Layered, harden_layered
@@ -105,7 +106,10 @@ def explain_layered(found: Layered, certificate: dict[str, Any]) -> None:
     print(f"By its own answers {held.situations.words:,} words spell the elements of this group: {certificate['group']['text']}.")
     if not certificate["equals_task"]:
         print("They are not the task's words and elements.")
-    print(f"All layers but the last held at what they say of the last {told}: {held.share:.4f} of the variance.\n")
+    if certificate["carriers"] is not None:
+        print(f"Blocks that carry the product: {', '.join(map(str, certificate['carriers']))}; the others are held at their mean.\n")
+    else:
+        print(f"All layers but the last held at what they say of the last {told}: {held.share:.4f} of the variance.\n")
     if found.machine is not None:
         print(f"A machine of {found.machine.states:,} states. Right in all {answers.pairs:,} pairs of token and state,")
         print(f"by {answers.margin:.3g} at least. Nothing that is carried on is computed: that holds for any number of tokens.\n")
@@ -130,7 +134,11 @@ def run_layered(options: argparse.Namespace, stack: Stack, task: WordProblem, so
             f"{options.run}: with its extractor held at what explains {held.share:.3f} of the variance, {found.answers.wrong:,} of "
             f"{found.answers.pairs:,} answers are wrong; nothing is written"
         )
-    equal = equals_task(spelling, held.situations, lambda words: task.oracle(Batch(words, words)))
+    keep_layered(options, found, task, source)
+
+
+def keep_layered(options: argparse.Namespace, found: Layered, task: WordProblem, source: dict[str, Any]) -> None:
+    equal = equals_task(found.spelling, found.held.situations, lambda words: task.oracle(Batch(words, words)))
     certificate = account.layered_certificate(found) | {"equals_task": equal, "source": options.run.resolve().name}
     explain_layered(found, certificate)
     keep(options, found.stack, task, source, certificate)
@@ -146,6 +154,9 @@ def run(options: argparse.Namespace) -> None:
         return
     known = group_table(task)
     check_flat(stack)
+    if options.table == "weights" and (found := harden_moves(stack, source["config"]["length"])) is not None:
+        keep_layered(options, found, task, source)
+        return
     table, reading, hardening = chosen(options, stack, known)
     if not hardening.right:
         raise ValueError(

@@ -37,7 +37,7 @@ def certificate(hardening: Hardening, reading: Reading, table: str, radius: floa
 
 
 def layered_certificate(found: Layered) -> dict[str, Any]:
-    """Of a model of several layers: all but the measurements. `states` are of a machine and `blocks` of a gauge, the other is null."""
+    """All but the measurements. `states` are of a machine and `blocks` of a gauge, the other is null; `carriers` are a flat model's."""
     held, gauge = found.held, found.gauge
     known = {
         "table": "weights",
@@ -47,6 +47,7 @@ def layered_certificate(found: Layered) -> dict[str, Any]:
         "situations": len(held.situations),
         "share": held.share,
         "answers": asdict(found.answers),
+        "carriers": found.carriers,
     }
     if gauge is None:
         # Nothing that is carried on is computed, so that there is no limit.

@@ -44,21 +44,21 @@ class Held:
         return int(np.ravel_multi_index((place, *tokens), (self.situations.period, *[self.situations.n_tokens] * len(tokens))))
 
 
-def check_layered(stack: Stack) -> None:
-    """ValueError unless this is a stack of two layers or more over tokens, which answers at each."""
-    last = stack.blocks[-1]
-    if len(stack.blocks) < 2 or stack.d_input is not None or stack.time_feature or stack.last_only or last.norm is None:
-        raise ValueError("hardening of hierarchies wants two layers or more over tokens, an answer at each of them, and no time gaps")
+def check_over_tokens(stack: Stack) -> None:
+    """ValueError unless this is a stack over tokens, which answers at each."""
+    if stack.d_input is not None or stack.time_feature or stack.last_only or stack.blocks[-1].norm is None:
+        raise ValueError("holding an extractor wants a stack over tokens, an answer at each of them, and no time gaps")
 
 
 @torch.no_grad()
 def hold(stack: Stack, period: int, length: int) -> Held:
     """Every layer but the last replaced by a mean for each situation, over random words of `length` tokens, of which the first half is not
-    looked at. The last block's norms and MLP, the last norm and the head are as they were.
+    looked at. The last block's norms and MLP, the last norm and the head are as they were. Of a flat stack nothing is held: what its layer
+    gets is a function of the token.
 
     ValueError for a last layer whose maps cannot be read, and where two situations look the same to it.
     """
-    check_layered(stack)
+    check_over_tokens(stack)
     situations = Situations(stack.embed.num_embeddings, period)
     if length < 2 * period or len(situations) > SITUATIONS:
         raise ValueError(

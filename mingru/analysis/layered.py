@@ -14,13 +14,17 @@ from mingru.stack import Stack
 
 @dataclass(frozen=True)
 class Layered:
-    """The hardened stack, and what was found: of a last layer that only moves its state a machine, of one that computes a gauge."""
+    """The hardened stack, and what was found: of a last layer that only moves its state a machine, of one that computes a gauge.
+
+    `carriers` are the blocks of a flat model that are not held at their mean.
+    """
 
     held: Held
     spelling: Spelling
     stack: Stack
     machine: Machine | None
     gauge: Gauge | None
+    carriers: tuple[int, ...] | None = None
 
     @property
     def answers(self) -> Answers:

@@ -16,8 +16,8 @@ from mingru.analysis.maps import Maps
 from mingru.analysis.rest import ALLOWANCE, Answers, read_out
 from mingru.stack import Stack
 
-# States of one block, states of the machine, and pairs of situation and state that are answered at once.
-BLOCK_STATES, STATES, AT_ONCE = 2**14, 2**23, 2**14
+# States of one block, states of the machine; pairs of situation and state that are followed at once, and that are answered at once.
+BLOCK_STATES, STATES, FOLLOWED, AT_ONCE = 2**14, 2**23, 2**22, 2**14
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ def only_moves(maps: Maps) -> bool:
 
 
 @torch.no_grad()
-def explore(held: Held, spelling: Spelling) -> Machine:
+def explore(held: Held, spelling: Spelling, most: int = STATES) -> Machine:
     """Every state that the machine can come into, from its start, by every token; an answer is right if it is the product so far.
 
-    ValueError where there are too many states.
+    ValueError where there are more than `most` states.
     """
     situations, classes = held.situations, len(spelling.table)
     n, blocks = situations.n_tokens, block_machines(held.stack)
@@ -48,22 +48,25 @@ def explore(held: Held, spelling: Spelling) -> Machine:
     if max(len(situations), situations.nodes * classes) * math.prod(bases) > np.iinfo(np.int64).max:
         raise ValueError("the machine of a held stack: its blocks have too many states to number")
     after, products = situations.after.numpy(), situations.products(spelling.elements, spelling.table).numpy()
-    asked = Asked(held.stack, blocks)
+    asked, rows = Asked(held.stack, blocks), max(1, FOLLOWED // n)
     node, product, parts = np.array([held.start]), np.array([spelling.identity]), np.zeros((1, len(blocks)), np.int64)
     seen, wrong = np.ravel_multi_index((node, product, *parts.T), (situations.nodes, classes, *bases)), 0
     while len(node):
-        node, product, parts = (np.repeat(each, n, axis=0) for each in (node, product, parts))
-        situation = node * n + np.tile(np.arange(n), len(node) // n)
-        parts = np.stack([block.table[situation, parts[:, place]] for place, block in enumerate(blocks)], axis=1)
-        node, product = after[situation], products[situation, product]
-        wrong += int((asked(situation, parts) != product).sum())
-        numbers = np.ravel_multi_index((node, product, *parts.T), (situations.nodes, classes, *bases))
-        numbers, places = np.unique(numbers, return_index=True)
-        unseen = ~np.isin(numbers, seen, assume_unique=True)
-        new, seen = places[unseen], np.sort(np.concatenate([seen, numbers[unseen]]))
-        if len(seen) > STATES:
-            raise ValueError(f"the machine of a held stack: has more than {STATES:,} states")
-        node, product, parts = node[new], product[new], parts[new]
+        fresh = []
+        for first in range(0, len(node), rows):
+            now, so_far, of_blocks = (np.repeat(each[first : first + rows], n, axis=0) for each in (node, product, parts))
+            situation = now * n + np.tile(np.arange(n), len(now) // n)
+            of_blocks = np.stack([block.table[situation, of_blocks[:, place]] for place, block in enumerate(blocks)], axis=1)
+            now, so_far = after[situation], products[situation, so_far]
+            wrong += int((asked(situation, of_blocks) != so_far).sum())
+            numbers = np.ravel_multi_index((now, so_far, *of_blocks.T), (situations.nodes, classes, *bases))
+            numbers, places = np.unique(numbers, return_index=True)
+            unseen = ~np.isin(numbers, seen, assume_unique=True)
+            new, seen = places[unseen], np.sort(np.concatenate([seen, numbers[unseen]]))
+            if len(seen) > most:
+                raise ValueError(f"the machine of a held stack: has more than {most:,} states")
+            fresh.append((now[new], so_far[new], of_blocks[new]))
+        node, product, parts = (np.concatenate(each) for each in zip(*fresh, strict=True))
     return Machine(len(seen), Answers(len(seen) * n, wrong, asked.margin - asked.allowance))
 
 

@@ -10,7 +10,9 @@ from typing import Any
 from omegaconf import OmegaConf
 
 MIXERS = Path(__file__).resolve().parents[2] / "conf" / "mixer"
-REFERENCE, FOUND, EARLIER = "reference", "found", "earlier"
+# The faster recipe is the one that was found, at a higher rate.
+REFERENCE, FOUND, FASTER, EARLIER = "reference", "found", "faster", "earlier"
+RATE = 0.003
 # The cell that the others are compared with, and the layers that the recipe that was found puts below a composer.
 HEADLINE = {"s3_hier": "selection", "s5": "reflection"}
 BELOW = {"s3_hier": "selection 2 → log → ", "s5": ""}
@@ -26,8 +28,9 @@ def recipe(record: Record) -> str:
     config = record["config"]
     if config.get("schedule") is None:
         return REFERENCE
-    found = config["evaluation"].get("select_last") and layers(record) == BELOW.get(record["task"], "") + record["mixer"]
-    return FOUND if found else EARLIER
+    if not config["evaluation"].get("select_last") or layers(record) != BELOW.get(record["task"], "") + record["mixer"]:
+        return EARLIER
+    return FASTER if config["lr"] > RATE else FOUND
 
 
 def cells(records: Iterable[Record], *recipes: str) -> dict[tuple[str, str, str], list[Record]]:
@@ -62,7 +65,7 @@ def search_recipe(record: Record) -> str:
     return ", ".join(
         [
             *settings(record["layers"][-1]),
-            *([f"rate {config['lr']:g}"] if config["lr"] != 0.003 else []),
+            *([f"rate {config['lr']:g}"] if config["lr"] != RATE else []),
             "constant" if schedule is None else f"falls over {schedule['share']:g}" if "share" in schedule else "cosine",
             *(["doubling" if "bar" in curriculum else "linear"] if curriculum else []),
             *([f"at {curriculum['bar']:g}"] if curriculum and curriculum.get("bar", 0.95) != 0.95 else []),

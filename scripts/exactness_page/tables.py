@@ -13,6 +13,7 @@ from scripts.choices import alive
 from scripts.exact import LONG, wanted
 from scripts.exactness_page.cells import (
     EARLIER,
+    FASTER,
     FLAT,
     FOUND,
     HEADLINE,
@@ -57,7 +58,7 @@ def effort(search: list[Record], task: str, mixer: str) -> int:
 def overview(study: list[Record], search: list[Record], task: str) -> Table:
     """A row for each cell of a task."""
     best = headline(study, task)
-    order = [FOUND, REFERENCE, EARLIER]
+    order = [FOUND, FASTER, REFERENCE, EARLIER]
     found = [
         (order.index(key[2]), runs[0]["mixer"] != HEADLINE[task], *key[1:], runs) for key, runs in cells(study).items() if key[0] == task
     ]
@@ -186,7 +187,8 @@ def smaller(study: list[Record], search: list[Record]) -> Table:
     rows = []
     for (task, mixer), runs in smaller_groups(study).items():
         exact, fitting = made_exact(study, runs)
-        safe = [certificate["safe_tokens"]["float32"] for certificate in certificates(study, runs).values()]
+        # A machine's has no limit.
+        safe = [certificate["safe_tokens"]["float32"] or float("inf") for certificate in certificates(study, runs).values()]
         rows.append(
             [
                 task,
@@ -195,7 +197,7 @@ def smaller(study: list[Record], search: list[Record]) -> Table:
                 *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
                 exact_runs(runs, 1024),
                 f"{exact}/{fitting}" if exact else "-",
-                f"{min(safe):,}" if safe else "-",
+                "-" if not safe else "any length" if min(safe) == float("inf") else f"{min(safe):,}",
                 f"{runs[0]['composer_parameters']:,}",
                 str(runs[0]["state_size"]),
             ]
@@ -216,8 +218,10 @@ def recipes(study: list[Record], search: list[Record]) -> Table:
         fits = [run["steps_to_fit"] for run in runs if run["steps_to_fit"]]
         accuracy = [mean([run["accuracy"][str(length)] for run in runs if str(length) in run["accuracy"]]) for length in (1024, 4096)]
         first = ", ".join(str(step) for step in fits) or "never"
-        rows.append([*key, f"{len(fits)}/{len(runs)}", first, *(fraction(each) for each in accuracy)])
-    headers, numeric = columns("task", "stack", "recipe", ">fits in training", ">from step", ">@1,024", ">@4,096")
+        parameters = f"{runs[0]['composer_parameters']:,}"
+        rows.append([*key, f"{len(fits)}/{len(runs)}", first, *(fraction(each) for each in accuracy), parameters])
+    names = ("task", "stack", "recipe", ">fits in training", ">from step", ">@1,024", ">@4,096", ">composer's parameters")
+    headers, numeric = columns(*names)
     return Table("recipes", "", headers, rows, numeric)
 
 

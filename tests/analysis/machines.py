@@ -65,6 +65,35 @@ def moving(shift: Callable[[int, int, int], int] = shifting, first_answer: int =
 
 
 @torch.no_grad()
+def flat_moving(second: Callable[[int], int] = lambda token: token) -> Stack:
+    """A flat model of the cyclic group of order six: its first block counts modulo 3, and its second, by `second`, modulo 2.
+
+    The third counts modulo 6, and nothing reads it. In the others all entries meet, and tell of the last token.
+    """
+    order, place = 6, torch.arange(6)
+    torch.manual_seed(0)
+    stack = Stack([lambda d_model: Selection(d_model, block_size=order)], WIDTH, order, n_tokens=order).eval()
+    block = stack.blocks[0]
+    # [token, block, entry, where it goes]
+    wanted = torch.zeros(order, WIDTH // order, order, order)
+    for token, choices in enumerate(wanted):
+        choices[0, place, (place + token) % 3] = 1
+        choices[1, place, (place + second(token)) % 2] = 1
+        choices[2, place, (place + token) % 6] = 1
+        choices[3:, :, token] = 1
+    inputs = block.norm(stack.embed.weight)
+    block.mixer.projection.weight.copy_(torch.linalg.lstsq(inputs.double(), wanted.flatten(1).double()).solution.T)
+    block.mixer.h0.fill_(0.1)
+    block.mixer.h0[0] = torch.tensor([20.0, -4, -5, 0, 0, 0])
+    block.mixer.h0[1] = torch.tensor([20.0, -4, 0, 0, 0, 0])
+    block.mixer.h0[2] = torch.arange(1.0, 7.0)
+    for weight in (block.mixer.projection.bias, block.mlp[2].weight, block.mlp[2].bias, stack.head.weight, stack.head.bias):
+        weight.zero_()
+    stack.head.weight[place, place % 3], stack.head.weight[place, order + place % 2] = 1, 1
+    return stack
+
+
+@torch.no_grad()
 def turning(noise: float = 0.0) -> Stack:
     """Its first block of two is turned by the angle of the product, in a gauge: the first token of a pair turns it by something of its own,
     which the second takes back. All maps are off by `noise`, and nothing is in the other blocks.

@@ -155,6 +155,23 @@ def test_the_certificate_of_a_machine_has_no_limit_and_that_of_a_gauge_has_one(t
     assert found[1]["states"] is None
 
 
+def test_a_flat_model_that_moves_its_state_becomes_a_machine_of_the_blocks_that_carry(tmp_path, capsys):
+    source, record = made(tmp_path, "task=c6", "mixer=selection", "mixer.block_size=6", "d_model=60")
+    hardened_run.write(source, machines.flat_moving(), record, {})
+    assert harden.main([str(source), *QUICK]) == 0
+    said = capsys.readouterr().out
+    assert "Blocks that carry the product: 0, 1; the others are held at their mean." in said
+    assert "A machine of 6 states. Right in all 36 pairs" in said
+    directory = source.with_name("s0-hardened")
+    words = torch.randint(6, (4, 1000))
+    assert torch.equal(train.load_run(directory)[0](words)[0].argmax(-1), words.cumsum(1) % 6)
+    found = json.loads((directory / "certificate.json").read_text())
+    assert (found["carriers"], found["states"], found["equals_task"]) == ([0, 1], 6, True)
+    assert found["safe_tokens"] == {"float32": None, "float64": None}
+    assert harden.main([str(source), *QUICK, "--out", str(tmp_path / "given"), "--table", "task"]) == 0
+    assert json.loads((tmp_path / "given" / "certificate.json").read_text())["table"] == "task"
+
+
 def test_a_machine_of_another_square_is_said_to_be_none_of_the_tasks(tmp_path, capsys):
     source = layered(tmp_path, machines.moving(lambda phase, first, second: phase * machines.spelt(second, first)))
     assert harden.main([str(source), *QUICK]) == 0

@@ -236,8 +236,8 @@ def test_what_does_not_track_the_group_is_not_right():
 
 def test_stacks_that_cannot_be_held_are_refused():
     torch.manual_seed(0)
-    with pytest.raises(ValueError, match="two layers or more"):
-        held.hold(Stack([Selection], 16, 2, n_tokens=2), 2, 16)
+    with pytest.raises(ValueError, match="a stack over tokens"):
+        held.hold(Stack([Selection], 16, 2, n_tokens=2, head="last"), 2, 16)
     with pytest.raises(ValueError, match="at most 32,768 situations"):
         held.hold(Stack([Signed, Selection], 16, 2, n_tokens=60), 4, 64)
     with pytest.raises(ValueError, match="gru: its maps cannot be read"):
