@@ -139,7 +139,7 @@ def n_clocks(run: Record) -> int:
 
 
 def clock_below(runs: list[Record]) -> str:
-    looked_at = [run for run in runs if "choices" in run]
+    looked_at = [run for run in runs if "choices" in run and len(run["layers"]) > 1]
     return f"{sum(n_clocks(run) > 0 for run in looked_at)}/{len(looked_at)}" if looked_at else "-"
 
 
@@ -168,6 +168,37 @@ def s5(study: list[Record], search: list[Record]) -> Table:
     more = (">margin of the table read", ">blocks that carry it", ">hardened: exact up to", ">proved for")
     headers, numeric = columns(*names, *more)
     return Table("s5", "", headers, rows, numeric)
+
+
+def s5_choices(study: list[Record], search: list[Record]) -> Table:
+    """Seed by seed, selection on S5 with the faster recipe: which entries are left apart, and what hardening made of it."""
+    runs = cells(study).get(("s5", "selection", FASTER), [])
+    certified, rows = certificates(study, runs), []
+    for run in runs:
+        certificate, wrong = certified.get(run["seed"]), run.get("exactness", {}).get("measured", {})
+        made, proved = "-", "-"
+        if certificate is not None:
+            states = certificate.get("states")
+            made = f"a machine of {states:,} states" if states else "a representation"
+            proved = "any length" if states else f"{certificate['safe_tokens']['float32']:,}"
+        rows.append(
+            [
+                str(run["seed"]),
+                str(max(stage["length"] for stage in run["stages"])),
+                f"{run['selection']['fresh_accuracy']:.5f}",
+                *(f"{run['accuracy'][str(length)]:.4f}" for length in LENGTHS),
+                *(f"{wrong[str(length)]['wrong']:,} in {wrong[str(length)]['tokens']:,}" if wrong else "-" for length in (1024, LONG)),
+                alive([block.alive for block in blocks_of(run, -1)]) if "choices" in run else "-",
+                made,
+                f"{max(certificate['exact_at'], default=0):,}" if certificate else "-",
+                proved,
+            ]
+        )
+    select = runs[0]["config"]["evaluation"]["select_length"] if runs else "-"
+    names = (">seed", ">came to length", f">fresh at {select}", *(f">@{length:,}" for length in LENGTHS))
+    more = (">wrong tokens at 1,024", f">at {LONG:,}", "entries alive in the blocks", "hardened", ">exact up to", ">proved for")
+    headers, numeric = columns(*names, *more)
+    return Table("s5_choices", "", headers, rows, numeric)
 
 
 def smaller_groups(study: list[Record]) -> dict[tuple[str, str], list[Record]]:
@@ -289,6 +320,7 @@ TABLES = {
     "overview s5": lambda study, search: overview(study, search, "s5"),
     "s3_hier": s3_hier,
     "s5": s5,
+    "s5_choices": s5_choices,
     "smaller": smaller,
     "recipes": recipes,
 }
