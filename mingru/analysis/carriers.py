@@ -16,15 +16,15 @@ from mingru.analysis.machine import explore, only_moves
 from mingru.analysis.maps import Maps, read_flat, token_inputs, with_maps
 from mingru.stack import Stack
 
-# Random words over which a block's mean is taken; the most states of a machine that is one of several tried.
-WORDS, STATES = 512, 2**15
+# Random words over which a block's mean is taken; the most sets of blocks that are tried, and states of the machine of one of them.
+WORDS, SETS, STATES = 512, 64, 2**15
 
 
 def harden_moves(stack: Stack, length: int) -> Layered | None:
     """The machine next to this model: a few blocks move as they were learned to, and the others are held at their mean.
 
-    A block in which all entries have met tells of the last tokens and no more. Of the others, sets are tried from the smallest on; the
-    first that is right in every state is returned. None for a layer that computes, for answers that are no group's, and if no set is right.
+    A block in which all entries have met tells of the last tokens and no more. Of the others SETS sets are tried, from the smallest on, and
+    the first that is right in every state is returned. None for a layer that computes, for answers that are no group's, and if no set is right.
     """
     if stack.blocks[0].norm is None or not only_moves(read_flat(stack)):
         return None
@@ -34,10 +34,10 @@ def harden_moves(stack: Stack, length: int) -> Layered | None:
         return None
     begun = begin_midway(held, length)
     mean, inputs = mean_state(begun, length), token_inputs(stack)
-    for carriers in sets(begun.stack.blocks[-1].mixer.start):
+    for carriers in itertools.islice(sets(begun.stack.blocks[-1].mixer.start), SETS):
         tried = only(begun, carriers, mean)
         try:
-            machine = explore(tried, spelling, STATES)
+            machine = explore(tried, spelling, STATES, whole=False)
         except ValueError:
             continue
         found = Layered(tried, spelling, with_maps(stack, inputs, tried.learned), machine, None, carriers)

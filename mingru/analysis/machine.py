@@ -37,10 +37,10 @@ def only_moves(maps: Maps) -> bool:
 
 
 @torch.no_grad()
-def explore(held: Held, spelling: Spelling, most: int = STATES) -> Machine:
+def explore(held: Held, spelling: Spelling, most: int = STATES, whole: bool = True) -> Machine:
     """Every state that the machine can come into, from its start, by every token; an answer is right if it is the product so far.
 
-    ValueError where there are more than `most` states.
+    If not `whole` it ends where answers are wrong. ValueError where there are more than `most` states.
     """
     situations, classes = held.situations, len(spelling.table)
     n, blocks = situations.n_tokens, block_machines(held.stack)
@@ -66,6 +66,8 @@ def explore(held: Held, spelling: Spelling, most: int = STATES) -> Machine:
             if len(seen) > most:
                 raise ValueError(f"the machine of a held stack: has more than {most:,} states")
             fresh.append((now[new], so_far[new], of_blocks[new]))
+        if wrong and not whole:
+            break
         node, product, parts = (np.concatenate(each) for each in zip(*fresh, strict=True))
     return Machine(len(seen), Answers(len(seen) * n, wrong, asked.margin - asked.allowance))
 

@@ -39,9 +39,13 @@ def test_a_layer_that_computes_is_none():
     assert carriers.harden_moves(trained_s3(), 16) is None
 
 
-def test_a_machine_of_too_many_states_is_none(monkeypatch):
-    monkeypatch.setattr(carriers, "STATES", 5)
+# Its machine has six states, and its two blocks are the fourth set: three blocks keep entries apart.
+@pytest.mark.parametrize(("limit", "most"), [("STATES", 5), ("SETS", 3)])
+def test_a_machine_beyond_a_limit_is_none(monkeypatch, limit, most):
+    monkeypatch.setattr(carriers, limit, most)
     assert carriers.harden_moves(flat_moving(), 16) is None
+    monkeypatch.setattr(carriers, limit, most + 1)
+    assert carriers.harden_moves(flat_moving(), 16) is not None
 
 
 def test_an_untrained_selection_is_none():
