@@ -226,14 +226,14 @@ def smaller(study: list[Record], search: list[Record]) -> Table:
                 mixer,
                 f"{fitting}/{len(runs)}",
                 *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
-                exact_runs(runs, 1024),
+                *(exact_runs(runs, length) for length in (1024, LONG)),
                 f"{exact}/{fitting}" if exact else "-",
                 "-" if not safe else "any length" if min(safe) == float("inf") else f"{min(safe):,}",
                 f"{runs[0]['composer_parameters']:,}",
                 str(runs[0]["state_size"]),
             ]
         )
-    names = ("task", "composer", ">fits", *(f">@{length:,}" for length in LENGTHS), ">exact at 1,024")
+    names = ("task", "composer", ">fits", *(f">@{length:,}" for length in LENGTHS), ">exact at 1,024", f">at {LONG:,}")
     more = (f">of those that fit, hardened: exact at {LONG:,}", ">proved for, at least", ">composer's parameters", ">state")
     headers, numeric = columns(*names, *more)
     return Table("smaller", "", headers, rows, numeric)
