@@ -24,7 +24,7 @@ def harden_moves(stack: Stack, length: int) -> Layered | None:
     """The machine next to this model: a few blocks move as they were learned to, and the others are held at their mean.
 
     A block in which all entries have met tells of the last tokens and no more. Of the others SETS sets are tried, from the smallest on, and
-    the first that is right in every state is returned. None for a layer that computes, for answers that are no group's, and if none is right.
+    the first that is right in every state is returned. None for a layer that computes, for answers of no group, and if none is right.
     """
     if stack.blocks[0].norm is None or not only_moves(read_flat(stack)):
         return None
