@@ -10,8 +10,8 @@ from typing import Any
 from omegaconf import OmegaConf
 
 MIXERS = Path(__file__).resolve().parents[2] / "conf" / "mixer"
-# The faster recipe is the one that was found, at a higher rate.
-REFERENCE, FOUND, FASTER, EARLIER = "reference", "found", "faster", "earlier"
+# In the page's order. The faster one is what the search for the other composers ended with, at a higher rate than the others' RATE.
+RECIPES = FOUND, FASTER, REFERENCE, EARLIER = "found", "faster", "reference", "earlier"
 RATE = 0.003
 # The cell that the others are compared with, and the layers that the recipe that was found puts below a composer.
 HEADLINE = {"s3_hier": "selection", "s5": "reflection"}

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from mingru.report.plots import style
 from scripts.exact import LONG
-from scripts.exactness_page.cells import FASTER, FOUND, HEADLINE, LENGTHS, REFERENCE, Record, cells, hardened_from, headline, mean
+from scripts.exactness_page.cells import EARLIER, FOUND, HEADLINE, LENGTHS, RECIPES, Record, cells, hardened_from, headline, mean
 
 
 def curve(record: Record) -> dict[int, float]:
@@ -19,10 +19,10 @@ def curve(record: Record) -> dict[int, float]:
 @style.styled
 def by_length(study: list[Record], task: str) -> Figure:
     """Accuracy by length: a thin line for each seed, a thick one for the mean; a panel for each recipe."""
-    shown = {(key[2], runs[0]["mixer"]): runs for key, runs in cells(study, FOUND, FASTER, REFERENCE).items() if key[0] == task}
+    shown = {(key[2], runs[0]["mixer"]): runs for key, runs in cells(study).items() if key[0] == task and key[2] != EARLIER}
     if hardened := hardened_from(study, headline(study, task)):
         shown[FOUND, f"{HEADLINE[task]}, hardened"] = hardened
-    panels = sorted({name for name, _ in shown}, key=(FOUND, FASTER, REFERENCE).index)
+    panels = sorted({name for name, _ in shown}, key=RECIPES.index)
     mixers = sorted({mixer for _, mixer in shown}, key=lambda mixer: (not mixer.startswith(HEADLINE[task]), mixer))
     drawing, axes = style.figure(3.2, columns=max(len(panels), 1), share=True)
     for axis, panel in zip(axes, panels, strict=False):

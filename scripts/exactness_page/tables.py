@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from mingru.analysis.choices import Block
 from mingru.report.document import Table, columns
 from mingru.report.fisher import fisher
 from mingru.report.intervals import clopper_pearson
 from mingru.report.numbers import fraction, interval, p_value
-from scripts.choices import alive
 from scripts.exact import LONG, wanted
 from scripts.exactness_page.cells import (
-    EARLIER,
-    FASTER,
     FLAT,
     FOUND,
     HEADLINE,
     LENGTHS,
+    RECIPES,
     REFERENCE,
     SMALLER,
     Record,
@@ -28,6 +25,7 @@ from scripts.exactness_page.cells import (
     mean,
     search_recipe,
 )
+from scripts.exactness_page.seeds import n_clocks, proved_for, s3_hier, s5, s5_choices, safe_tokens
 
 
 def exact_at(record: Record, length: int) -> bool | None:
@@ -58,9 +56,8 @@ def effort(search: list[Record], task: str, mixer: str) -> int:
 def overview(study: list[Record], search: list[Record], task: str) -> Table:
     """A row for each cell of a task."""
     best = headline(study, task)
-    order = [FOUND, FASTER, REFERENCE, EARLIER]
     found = [
-        (order.index(key[2]), runs[0]["mixer"] != HEADLINE[task], *key[1:], runs) for key, runs in cells(study).items() if key[0] == task
+        (RECIPES.index(key[2]), runs[0]["mixer"] != HEADLINE[task], *key[1:], runs) for key, runs in cells(study).items() if key[0] == task
     ]
     rows = []
     for *_, stack, name, runs in sorted(found, key=lambda row: row[:4]):
@@ -76,7 +73,7 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
                 "-" if not best or runs[0] is best[0] else compared(best, runs),
                 *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
                 *(exact_runs(runs, length) for length in (1024, LONG)),
-                hardened(study, runs),
+                hardened(study, runs, 1024),
                 clock_below(runs),
                 f"{runs[0]['composer_parameters']:,}",
                 str(runs[0]["state_size"]),
@@ -97,108 +94,19 @@ def overview(study: list[Record], search: list[Record], task: str) -> Table:
     return Table("overview", "", headers, rows, numeric)
 
 
-def hardened(study: list[Record], runs: list[Record]) -> str:
+def hardened(study: list[Record], runs: list[Record], length: int) -> str:
     """How many of these runs hardening made exact; a dash where it made none, or was not tried."""
-    exact = sum(1024 in certificate["exact_at"] for certificate in certificates(study, runs).values())
+    exact = made_exact(study, runs, length)
     return f"{exact}/{len(runs)}" if exact else "-"
 
 
-def s3_hier(study: list[Record], search: list[Record]) -> Table:
-    """Seed by seed, the headline cell."""
-    rows, certified = [], certificates(study, headline(study, "s3_hier"))
-    for run in headline(study, "s3_hier"):
-        wrong = run.get("exactness", {}).get("measured", {})
-        clocks = "-" if "choices" not in run else str(n_clocks(run))
-        entries = "-" if "choices" not in run else alive([block.alive for block in blocks_of(run, -1)])
-        rows.append(
-            [
-                str(run["seed"]),
-                str(run["steps_to_fit"] or "never"),
-                f"{run['selection']['fresh_accuracy']:.5f}",
-                *(f"{run['accuracy'][str(length)]:.4f}" for length in LENGTHS),
-                *(f"{wrong[str(length)]['wrong']:,} in {wrong[str(length)]['tokens']:,}" if wrong else "-" for length in (1024, LONG)),
-                clocks,
-                entries,
-                f"{certified[run['seed']]['states']:,}" if run["seed"] in certified else "-",
-                f"{certified[run['seed']]['answers']['margin']:.1f}" if run["seed"] in certified else "-",
-            ]
-        )
-    names = (">seed", ">fits from step", ">fresh at 128", *(f">@{length:,}" for length in LENGTHS))
-    more = (">wrong tokens at 1,024", f">at {LONG:,}", ">clocks below", "entries alive in the composer's blocks")
-    headers, numeric = columns(*names, *more, ">hardened: states, all right", ">by")
-    return Table("s3_hier", "", headers, rows, numeric)
-
-
-def blocks_of(run: Record, layer: int) -> list[Block]:
-    """What the blocks of one of a run's selections have become (scripts/choices.py)."""
-    return [Block(**block) for block in run["choices"]["layers"][layer]["blocks"]]
-
-
-def n_clocks(run: Record) -> int:
-    return sum(block.is_clock for block in blocks_of(run, 0))
+def made_exact(study: list[Record], runs: list[Record], length: int) -> int:
+    return sum(length in certificate["exact_at"] for certificate in certificates(study, runs).values())
 
 
 def clock_below(runs: list[Record]) -> str:
     looked_at = [run for run in runs if "choices" in run and len(run["layers"]) > 1]
     return f"{sum(n_clocks(run) > 0 for run in looked_at)}/{len(looked_at)}" if looked_at else "-"
-
-
-def s5(study: list[Record], search: list[Record]) -> Table:
-    """Seed by seed, the headline cell and what hardening made of it."""
-    runs = headline(study, "s5")
-    certified = certificates(study, runs)
-    rows = []
-    for run in runs:
-        certificate = certified.get(run["seed"])
-        full = next((stage["step"] for stage in run["stages"] if stage["length"] == run["length"]), None)
-        rows.append(
-            [
-                str(run["seed"]),
-                str(full or "never"),
-                f"{run['selection']['fresh_accuracy']:.5f}",
-                *(f"{run['accuracy'][str(length)]:.4f}" for length in LENGTHS),
-                "-" if certificate is None else f"{certificate['reading']['margin']:.2f}",
-                "-" if certificate is None else str(sum(bool(block["dims"]) for block in certificate["blocks"])),
-                "-" if certificate is None else f"{max(certificate['exact_at'], default=0):,}",
-                "-" if certificate is None else f"{certificate['safe_tokens']['float32']:,}",
-            ]
-        )
-    select = runs[0]["config"]["evaluation"]["select_length"] if runs else "-"
-    names = (">seed", ">full length from step", f">fresh at {select}", *(f">@{length:,}" for length in LENGTHS))
-    more = (">margin of the table read", ">blocks that carry it", ">hardened: exact up to", ">proved for")
-    headers, numeric = columns(*names, *more)
-    return Table("s5", "", headers, rows, numeric)
-
-
-def s5_choices(study: list[Record], search: list[Record]) -> Table:
-    """Seed by seed, selection on S5 with the faster recipe: which entries are left apart, and what hardening made of it."""
-    runs = cells(study).get(("s5", "selection", FASTER), [])
-    certified, rows = certificates(study, runs), []
-    for run in runs:
-        certificate, wrong = certified.get(run["seed"]), run.get("exactness", {}).get("measured", {})
-        made, proved = "-", "-"
-        if certificate is not None:
-            states = certificate.get("states")
-            made = f"a machine of {states:,} states" if states else "a representation"
-            proved = "any length" if states else f"{certificate['safe_tokens']['float32']:,}"
-        rows.append(
-            [
-                str(run["seed"]),
-                str(max(stage["length"] for stage in run["stages"])),
-                f"{run['selection']['fresh_accuracy']:.5f}",
-                *(f"{run['accuracy'][str(length)]:.4f}" for length in LENGTHS),
-                *(f"{wrong[str(length)]['wrong']:,} in {wrong[str(length)]['tokens']:,}" if wrong else "-" for length in (1024, LONG)),
-                alive([block.alive for block in blocks_of(run, -1)]) if "choices" in run else "-",
-                made,
-                f"{max(certificate['exact_at'], default=0):,}" if certificate else "-",
-                proved,
-            ]
-        )
-    select = runs[0]["config"]["evaluation"]["select_length"] if runs else "-"
-    names = (">seed", ">came to length", f">fresh at {select}", *(f">@{length:,}" for length in LENGTHS))
-    more = (">wrong tokens at 1,024", f">at {LONG:,}", "entries alive in the blocks", "hardened", ">exact up to", ">proved for")
-    headers, numeric = columns(*names, *more)
-    return Table("s5_choices", "", headers, rows, numeric)
 
 
 def smaller_groups(study: list[Record]) -> dict[tuple[str, str], list[Record]]:
@@ -207,28 +115,20 @@ def smaller_groups(study: list[Record]) -> dict[tuple[str, str], list[Record]]:
     return {(task, mixer): there[task, mixer] for task, mixers in SMALLER.items() for mixer in mixers if (task, mixer) in there}
 
 
-def made_exact(study: list[Record], runs: list[Record]) -> tuple[int, int]:
-    """How many of the fitting runs hardening made exact, and of how many."""
-    fitting = [run for run in runs if run["fit"]]
-    return sum(LONG in certificate["exact_at"] for certificate in certificates(study, fitting).values()), len(fitting)
-
-
 def smaller(study: list[Record], search: list[Record]) -> Table:
     """The groups that are smaller than S5, a row for each group and composer, with the recipe that was found."""
     rows = []
     for (task, mixer), runs in smaller_groups(study).items():
-        exact, fitting = made_exact(study, runs)
-        # A machine's has no limit.
-        safe = [certificate["safe_tokens"]["float32"] or float("inf") for certificate in certificates(study, runs).values()]
+        fitting, certified = [run for run in runs if run["fit"]], certificates(study, runs).values()
         rows.append(
             [
                 task,
                 mixer,
-                f"{fitting}/{len(runs)}",
+                f"{len(fitting)}/{len(runs)}",
                 *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
                 *(exact_runs(runs, length) for length in (1024, LONG)),
-                f"{exact}/{fitting}" if exact else "-",
-                "-" if not safe else "any length" if min(safe) == float("inf") else f"{min(safe):,}",
+                hardened(study, fitting, LONG),
+                proved_for(min(certified, key=safe_tokens)) if certified else "-",
                 f"{runs[0]['composer_parameters']:,}",
                 str(runs[0]["state_size"]),
             ]
@@ -284,11 +184,11 @@ def aims(study: list[Record], search: list[Record]) -> Table:
     above, flat = headline(study, "s3_hier"), headline(study, "s5")
     fitting = [run for run in flat if run["fit"]]
     certified = [certificates(study, runs).values() for runs in (above, flat)]
-    exact = [sum(LONG in certificate["exact_at"] for certificate in each) for each in certified]
+    exact = [made_exact(study, runs, LONG) for runs in (above, flat)]
     for_ever = sum(certificate["safe_tokens"]["float32"] is None for certificate in certified[0])
     read_off = sum(certificate["table"] == "weights" for certificate in certified[1])
     fits = [f"{sum(run['fit'] for run in runs)}/{len(runs)}" for runs in (above, flat)]
-    small = [made_exact(study, runs) for runs in smaller_groups(study).values() if runs[0]["mixer"] == HEADLINE["s5"]]
+    small = [[run for run in runs if run["fit"]] for (_, mixer), runs in smaller_groups(study).items() if mixer == HEADLINE["s5"]]
     at_1024 = [fraction(mean([run["accuracy"]["1024"] for run in runs])) for runs in (above, fitting)]
     rows = [
         ["S3-hier", "fits", "25/36", "35/36", fits[0]],
@@ -306,7 +206,7 @@ def aims(study: list[Record], search: list[Record]) -> Table:
             f"of the fitting seeds, hardened: exact at {LONG:,}",
             "S3: 1/8, as learned",
             "all",
-            "{}/{}".format(*map(sum, zip(*small, strict=True))),
+            f"{sum(made_exact(study, runs, LONG) for runs in small)}/{sum(map(len, small))}",
         ],
     ]
     headers, numeric = columns("task", "", ">reference", ">aim", ">reached")
