@@ -27,8 +27,8 @@ class Reading:
     table: Tensor
     fault: str | None
     margin: float
-    rounds: int
     assigned: int
+    rounds: int
 
 
 def read_table(maps: Maps) -> Reading:
@@ -45,7 +45,7 @@ def read_table(maps: Maps) -> Reading:
         rounds += more
         if (fault := groups.fault(table)) is None:
             break
-    return Reading(table, fault, smallest_margin(maps, states), rounds, int((table != nearest(maps, states)).sum()))
+    return Reading(table, fault, *told_apart(maps, states, table), rounds)
 
 
 def settled(maps: Maps, states: Tensor, place: Callable[[Maps, Tensor], Tensor]) -> tuple[Tensor, Tensor, int]:
@@ -72,9 +72,11 @@ def one_to_one(maps: Maps, states: Tensor) -> Tensor:
     return torch.stack([torch.from_numpy(linear_sum_assignment(far.square().numpy())[1]) for far in distances(maps, states)])
 
 
-def smallest_margin(maps: Maps, states: Tensor) -> float:
-    smallest = 1.0
-    for far in distances(maps, states):
-        near = far.topk(min(2, len(states)), dim=-1, largest=False).values
-        smallest = min(smallest, float((1 - near[:, 0] / near[:, -1].clamp(min=torch.finfo(far.dtype).tiny)).min()))
-    return smallest
+def told_apart(maps: Maps, states: Tensor, table: Tensor) -> tuple[float, int]:
+    """The smallest margin, and how many products have another state in the table than the nearest."""
+    smallest, assigned = 1.0, 0
+    for far, given in zip(distances(maps, states), table, strict=True):
+        near = far.topk(min(2, len(states)), dim=-1, largest=False)
+        margins = 1 - near.values[:, 0] / near.values[:, -1].clamp(min=torch.finfo(far.dtype).tiny)
+        smallest, assigned = min(smallest, float(margins.min())), assigned + int((given != near.indices[:, 0]).sum())
+    return smallest, assigned
