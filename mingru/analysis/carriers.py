@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from mingru.analysis.answers import read_answers
-from mingru.analysis.held import Held, begin_midway, hold, moved_by
+from mingru.analysis.held import begin_midway, hold, moved_by
 from mingru.analysis.layered import Layered
-from mingru.analysis.machine import explore, only_moves
+from mingru.analysis.machine import BlockMachine, block_machine, explore, only_moves
 from mingru.analysis.maps import Maps, read_flat, token_inputs, with_maps
+from mingru.analysis.states import mean_states
+from mingru.mixers.hardened import Hardened
 from mingru.stack import Stack
 
-# Random words over which a block's mean is taken; the most sets of blocks that are tried, and states of the machine of one of them.
-WORDS, SETS, STATES = 512, 64, 2**15
+# The most sets of blocks that are tried, and states of the machine of one of them.
+SETS, STATES = 64, 2**15
 
 
 def harden_moves(stack: Stack, length: int) -> Layered | None:
@@ -33,43 +37,42 @@ def harden_moves(stack: Stack, length: int) -> Layered | None:
     if spelling.fault is not None:
         return None
     begun = begin_midway(held, length)
-    mean, inputs = mean_state(begun, length), token_inputs(stack)
-    for carriers in itertools.islice(sets(begun.stack.blocks[-1].mixer.start), SETS):
-        tried = only(begun, carriers, mean)
+    layer = begun.stack.blocks[-1].mixer
+    moves = Maps(layer.linear, layer.drive, layer.start)
+    # Whatever the product, and so that of all words.
+    mean = mean_states(moves, held.situations.products(spelling.elements, spelling.table), length).mean(0)
+    moving, still = machines_apart(layer), [BlockMachine(state, np.zeros((moves.n_tokens, 1), np.int64)) for state in mean.split(1)]
+    for carriers in itertools.islice(sets(moving), SETS):
+        blocks = [moving[place] if place in carriers else at_mean for place, at_mean in enumerate(still)]
         try:
-            machine = explore(tried, spelling, STATES, whole=False)
+            machine = explore(begun, spelling, blocks, STATES, whole=False)
         except ValueError:
             continue
-        found = Layered(tried, spelling, with_maps(stack, inputs, tried.learned), machine, None, carriers)
-        if found.right:
-            return found
+        if machine.answers.right:
+            maps = only(moves, carriers, mean)
+            exact = replace(begun, stack=moved_by(begun.stack, maps), learned=maps)
+            return Layered(exact, spelling, with_maps(stack, token_inputs(stack), maps), machine, None, carriers)
     return None
 
 
-def sets(state: Tensor) -> Iterator[tuple[int, ...]]:
-    """Of the blocks of a state (N, K) that keep several entries apart, every set, the smallest first."""
-    apart = ((state != 0).sum(-1) > 1).nonzero().flatten().tolist()
-    for size in range(1, len(apart) + 1):
-        yield from itertools.combinations(apart, size)
+def machines_apart(layer: Hardened) -> dict[int, BlockMachine]:
+    """Of the blocks that keep several entries apart, those that are machines of not too many states."""
+    found = {}
+    for place in ((layer.start != 0).sum(-1) > 1).nonzero().flatten().tolist():
+        with contextlib.suppress(ValueError):
+            found[place] = block_machine(layer, place)
+    return found
 
 
-@torch.no_grad()
-def mean_state(held: Held, length: int) -> Tensor:
-    """(N, K): the mean of the last layer's states over random words of `length` tokens, in float64."""
-    layer = held.stack.blocks[-1].mixer
-    words = torch.randint(held.situations.n_tokens, (WORDS, length), generator=torch.Generator().manual_seed(0))
-    after = layer.start.expand(WORDS, -1, -1)
-    total = torch.zeros_like(layer.start)
-    for tokens in words.unbind(1):
-        after = (layer.linear[tokens] @ after.unsqueeze(-1)).squeeze(-1)
-        total += after.mean(0)
-    return total / length
+def sets(blocks: Iterable[int]) -> Iterator[tuple[int, ...]]:
+    """Every set of them but the empty one, the smallest first."""
+    every = list(blocks)
+    return itertools.chain.from_iterable(itertools.combinations(every, size) for size in range(1, len(every) + 1))
 
 
-def only(held: Held, carriers: Sequence[int], mean: Tensor) -> Held:
+def only(moves: Maps, carriers: Sequence[int], mean: Tensor) -> Maps:
     """All blocks but the carriers are at their mean, where every token leaves them."""
-    layer = held.stack.blocks[-1].mixer
-    linear, start = torch.eye(layer.linear.shape[-1]).to(layer.linear).expand_as(layer.linear).clone(), mean.clone()
-    linear[:, list(carriers)], start[list(carriers)] = layer.linear[:, list(carriers)], layer.start[list(carriers)]
-    maps = Maps(linear, layer.drive, start)
-    return replace(held, stack=moved_by(held.stack, maps), learned=maps)
+    carried = list(carriers)
+    linear, start = torch.eye(moves.block_size).to(moves.linear).expand_as(moves.linear).clone(), mean.clone()
+    linear[:, carried], start[carried] = moves.linear[:, carried], moves.start[carried]
+    return Maps(linear, moves.drive, start)

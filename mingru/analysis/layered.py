@@ -33,7 +33,7 @@ class Layered:
     @property
     def right(self) -> bool:
         """Whether every answer that the hardened stack can give is the product so far, rounding allowed for."""
-        return self.answers.wrong == 0 and self.answers.margin > 0
+        return self.answers.right
 
 
 def harden_layered(held: Held, spelling: Spelling, length: int) -> Layered:

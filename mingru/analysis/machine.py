@@ -14,6 +14,7 @@ from mingru.analysis.answers import Spelling
 from mingru.analysis.held import Held
 from mingru.analysis.maps import Maps
 from mingru.analysis.rest import ALLOWANCE, Answers, read_out
+from mingru.mixers.hardened import Hardened
 from mingru.stack import Stack
 
 # States of one block, states of the machine; pairs of situation and state that are followed at once, and that are answered at once.
@@ -37,14 +38,15 @@ def only_moves(maps: Maps) -> bool:
 
 
 @torch.no_grad()
-def explore(held: Held, spelling: Spelling, most: int = STATES, whole: bool = True) -> Machine:
+def explore(held: Held, spelling: Spelling, blocks: list[BlockMachine] | None = None, most: int = STATES, whole: bool = True) -> Machine:
     """Every state that the machine can come into, from its start, by every token; an answer is right if it is the product so far.
 
-    If not `whole` it ends where answers are wrong. ValueError where there are more than `most` states.
+    `blocks` are what the last layer's are to be taken for, if not for themselves. If not `whole` it ends where answers are wrong.
+    ValueError where there are more than `most` states.
     """
     situations, classes = held.situations, len(spelling.table)
-    n, blocks = situations.n_tokens, block_machines(held.stack)
-    bases = [len(block.states) for block in blocks]
+    blocks = block_machines(held.stack.blocks[-1].mixer) if blocks is None else blocks
+    n, bases = situations.n_tokens, [len(block.states) for block in blocks]
     if max(len(situations), situations.nodes * classes) * math.prod(bases) > np.iinfo(np.int64).max:
         raise ValueError("the machine of a held stack: its blocks have too many states to number")
     after, products = situations.after.numpy(), situations.products(spelling.elements, spelling.table).numpy()
@@ -80,10 +82,13 @@ class BlockMachine:
     table: np.ndarray
 
 
-def block_machines(held: Stack) -> list[BlockMachine]:
-    layer = held.blocks[-1].mixer
-    start = layer.start.to(layer.state_dtype).double()
-    return [closure(layer.linear[:, place].numpy(), start[place].numpy()) for place in range(len(start))]
+def block_machines(layer: Hardened) -> list[BlockMachine]:
+    return [block_machine(layer, place) for place in range(len(layer.start))]
+
+
+def block_machine(layer: Hardened, place: int) -> BlockMachine:
+    """ValueError where it has too many states."""
+    return closure(layer.linear[:, place].numpy(), layer.start[place].to(layer.state_dtype).double().numpy())
 
 
 def closure(linear: np.ndarray, start: np.ndarray) -> BlockMachine:

@@ -33,6 +33,11 @@ class Answers:
     wrong: int
     margin: float
 
+    @property
+    def right(self) -> bool:
+        """Whether none is wrong, and a gap is left where rounding was allowed for."""
+        return self.wrong == 0 and self.margin > 0
+
 
 def logits(stack: Stack, given: Tensor, states: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """For some inputs of the last block at a time, of `given` (n, D), logits (some, m, C) with each of m states after it; and what goes

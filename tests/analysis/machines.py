@@ -29,13 +29,27 @@ def two_layers(last: Callable[..., torch.nn.Module]) -> Stack:
     """A hardened extractor with random outputs below `last`, an MLP that adds nothing, and a head of zeros."""
     torch.manual_seed(0)
     stack = Stack([lambda d_model: HardenedExtractor(d_model, ORDER, 2), last], WIDTH, ORDER, n_tokens=ORDER).eval()
-    extractor, block = stack.blocks[0].mixer, stack.blocks[1]
+    extractor = stack.blocks[0].mixer
     extractor.inputs.copy_(stack.embed.weight.detach())
     extractor.outputs.copy_(torch.randn(len(SITUATIONS), WIDTH))
-    with torch.no_grad():
-        for weight in (block.mlp[2].weight, block.mlp[2].bias, stack.head.weight, stack.head.bias):
-            weight.zero_()
+    silence(stack)
     return stack
+
+
+@torch.no_grad()
+def silence(stack: Stack) -> None:
+    """An MLP of the last block that adds nothing, and a head of zeros."""
+    block = stack.blocks[-1]
+    for weight in (block.mlp[2].weight, block.mlp[2].bias, stack.head.weight, stack.head.bias):
+        weight.zero_()
+
+
+@torch.no_grad()
+def choose(selection: Selection, inputs: Tensor, wanted: Tensor) -> None:
+    """Make these the logits of inputs (n, D): `wanted` (n, blocks, entries, places) is 1 where an entry goes, and 0 elsewhere."""
+    selection.projection.weight.copy_(torch.linalg.lstsq(inputs.double(), wanted.flatten(1).double()).solution.T)
+    selection.projection.bias.zero_()
+    torch.testing.assert_close(selection.projection(inputs)[0], wanted.flatten(1), atol=1e-3, rtol=0)
 
 
 @torch.no_grad()
@@ -55,10 +69,7 @@ def moving(shift: Callable[[int, int, int], int] = shifting, first_answer: int =
         choices[1:, :, situation[2]] = 1
         if merges and situation == (1, 0, 0):
             choices[0, 0] = choices[0, 1]
-    inputs = block.norm(stack.blocks[0].mixer.outputs)
-    block.mixer.projection.weight.copy_(torch.linalg.lstsq(inputs.double(), wanted.flatten(1).double()).solution.T)
-    block.mixer.projection.bias.zero_()
-    torch.testing.assert_close(block.mixer.projection(inputs)[0], wanted.flatten(1), atol=1e-3, rtol=0)
+    choose(block.mixer, block.norm(stack.blocks[0].mixer.outputs), wanted)
     block.mixer.h0.copy_(torch.tensor([20.0, -4, -5, -6, -7]).roll(first_answer))
     stack.head.weight[places, places] = 1
     return stack
@@ -81,14 +92,12 @@ def flat_moving(second: Callable[[int], int] = lambda token: token) -> Stack:
         choices[1, place, (place + second(token)) % 2] = 1
         choices[2, place, (place + token) % 6] = 1
         choices[3:, :, token] = 1
-    inputs = block.norm(stack.embed.weight)
-    block.mixer.projection.weight.copy_(torch.linalg.lstsq(inputs.double(), wanted.flatten(1).double()).solution.T)
+    choose(block.mixer, block.norm(stack.embed.weight), wanted)
     block.mixer.h0.fill_(0.1)
     block.mixer.h0[0] = torch.tensor([20.0, -4, -5, 0, 0, 0])
     block.mixer.h0[1] = torch.tensor([20.0, -4, 0, 0, 0, 0])
     block.mixer.h0[2] = torch.arange(1.0, 7.0)
-    for weight in (block.mixer.projection.bias, block.mlp[2].weight, block.mlp[2].bias, stack.head.weight, stack.head.bias):
-        weight.zero_()
+    silence(stack)
     stack.head.weight[place, place % 3], stack.head.weight[place, order + place % 2] = 1, 1
     return stack
 
