@@ -10,6 +10,7 @@ from mingru.report.intervals import clopper_pearson
 from mingru.report.numbers import fraction, interval, p_value
 from scripts.exact import LONG, wanted
 from scripts.exactness_page.cells import (
+    FASTER,
     FLAT,
     FOUND,
     HEADLINE,
@@ -109,21 +110,23 @@ def clock_below(runs: list[Record]) -> str:
     return f"{sum(n_clocks(run) > 0 for run in looked_at)}/{len(looked_at)}" if looked_at else "-"
 
 
-def smaller_groups(study: list[Record]) -> dict[tuple[str, str], list[Record]]:
-    """The runs of the last stage by group and composer, in the page's order."""
-    there = {(task, runs[0]["mixer"]): runs for (task, _, _), runs in cells(study, FOUND).items()}
-    return {(task, mixer): there[task, mixer] for task, mixers in SMALLER.items() for mixer in mixers if (task, mixer) in there}
+def smaller_groups(study: list[Record], *recipes: str) -> dict[tuple[str, str, str], list[Record]]:
+    """The runs of the last stage by group, composer and recipe, in the page's order."""
+    there = {(task, runs[0]["mixer"], name): runs for (task, _, name), runs in cells(study, *recipes).items()}
+    wanted = [(task, mixer, name) for task, mixers in SMALLER.items() for mixer in mixers for name in recipes]
+    return {key: there[key] for key in wanted if key in there}
 
 
 def smaller(study: list[Record], search: list[Record]) -> Table:
-    """The groups that are smaller than S5, a row for each group and composer, with the recipe that was found."""
+    """The groups that are smaller than S5, a row for each group, composer and recipe."""
     rows = []
-    for (task, mixer), runs in smaller_groups(study).items():
+    for (task, mixer, name), runs in smaller_groups(study, FOUND, FASTER).items():
         fitting, certified = [run for run in runs if run["fit"]], certificates(study, runs).values()
         rows.append(
             [
                 task,
                 mixer,
+                name,
                 f"{len(fitting)}/{len(runs)}",
                 *(fraction(mean([run["accuracy"][str(length)] for run in runs])) for length in LENGTHS),
                 *(exact_runs(runs, length) for length in (1024, LONG)),
@@ -133,7 +136,7 @@ def smaller(study: list[Record], search: list[Record]) -> Table:
                 str(runs[0]["state_size"]),
             ]
         )
-    names = ("task", "composer", ">fits", *(f">@{length:,}" for length in LENGTHS), ">exact at 1,024", f">at {LONG:,}")
+    names = ("task", "composer", "recipe", ">fits", *(f">@{length:,}" for length in LENGTHS), ">exact at 1,024", f">at {LONG:,}")
     more = (f">of those that fit, hardened: exact at {LONG:,}", ">proved for, at least", ">composer's parameters", ">state")
     headers, numeric = columns(*names, *more)
     return Table("smaller", "", headers, rows, numeric)
@@ -174,7 +177,9 @@ def stages(study: list[Record], search: list[Record]) -> Table:
         done = [len(there[task, mixer, name]) for name in (FOUND, REFERENCE)]
         rows.append(["3", task, mixer, *(f"{number} of 36" for number in done)])
     for task, mixers in SMALLER.items():
-        rows += [["4", task, mixer, f"{len(there[task, mixer, FOUND])} of 6", "-"] for mixer in mixers]
+        numbers = [(len(there[task, mixer, FOUND]), mixer) for mixer in mixers]
+        for number in sorted({number for number, _ in numbers}, reverse=True):
+            rows.append(["4", task, ", ".join(mixer for each, mixer in numbers if each == number), f"{number} of 6", "-"])
     headers, numeric = columns(">stage", "task", "composer", f">{FOUND} recipe", f">{REFERENCE}'s")
     return Table("stages", "", headers, rows, numeric)
 
@@ -188,7 +193,7 @@ def aims(study: list[Record], search: list[Record]) -> Table:
     for_ever = sum(certificate["safe_tokens"]["float32"] is None for certificate in certified[0])
     read_off = sum(certificate["table"] == "weights" for certificate in certified[1])
     fits = [f"{sum(run['fit'] for run in runs)}/{len(runs)}" for runs in (above, flat)]
-    small = [[run for run in runs if run["fit"]] for (_, mixer), runs in smaller_groups(study).items() if mixer == HEADLINE["s5"]]
+    small = [[run for run in runs if run["fit"]] for (_, mixer, _), runs in smaller_groups(study, FOUND).items() if mixer == HEADLINE["s5"]]
     at_1024 = [fraction(mean([run["accuracy"]["1024"] for run in runs])) for runs in (above, fitting)]
     rows = [
         ["S3-hier", "fits", "25/36", "35/36", fits[0]],
