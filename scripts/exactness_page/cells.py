@@ -19,6 +19,8 @@ BELOW = {"s3_hier": "selection 2 → log → ", "s5": ""}
 # The composers of S5, and of the last stage's smaller groups. Planar rotations have a faithful representation of S3 alone.
 FLAT = ("reflection", "selection", "givens", "delta_64")
 OTHERS = ("rotation_free", "selection_row", "selection_bijective", "delta", "gru", "signed", "log")
+# A state that is a matrix, or that no affine map moves: hardening does not read these.
+UNREAD = ("delta_64", "delta", "gru")
 SMALLER = {"a5": (*FLAT, *OTHERS), "s4": FLAT, "a4": FLAT, "s3": (*FLAT, "rotation", *OTHERS)}
 LENGTHS = (64, 256, 512, 1024)
 Record = dict[str, Any]
