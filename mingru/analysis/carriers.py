@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from mingru.analysis.answers import read_answers
+from mingru.analysis.choices import apart
 from mingru.analysis.held import begin_midway, hold, moved_by
 from mingru.analysis.layered import Layered
 from mingru.analysis.machine import BlockMachine, block_machine, explore, only_moves
@@ -58,9 +59,10 @@ def harden_moves(stack: Stack, length: int) -> Layered | None:
 def machines_apart(layer: Hardened) -> dict[int, BlockMachine]:
     """Of the blocks that keep several entries apart, those that are machines of not too many states."""
     found = {}
-    for place in ((layer.start != 0).sum(-1) > 1).nonzero().flatten().tolist():
+    for place, state in enumerate(layer.start):
         with contextlib.suppress(ValueError):
-            found[place] = block_machine(layer, place)
+            if apart(state) > 1:
+                found[place] = block_machine(layer, place)
     return found
 
 

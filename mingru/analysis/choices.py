@@ -18,7 +18,8 @@ FILE = "choices.json"
 
 @dataclass(frozen=True)
 class Block:
-    """`alive` entries are not 0 at the end, in the sequence that has most; `states` are seen at positions 0, 1, ... modulo the period.
+    """`alive` entries of the start are still apart at the end of a sequence, of the one that has most; `states` are seen at positions
+    0, 1, ... modulo the period.
 
     `common` are those seen at more than one of these: a block that has none of them counts the period.
     """
@@ -68,7 +69,15 @@ def account(states: Tensor, period: int) -> Block:
     first = -(-WARM_UP // period) * period
     seen = [{tuple(state) for state in states[:, first + phase :: period].flatten(0, 1).tolist()} for phase in range(period)]
     several = {state for state in set.union(*seen) if sum(state in each for each in seen) > 1}
-    return Block(int((states[:, -1] != 0).sum(-1).max()), [len(each) for each in seen], len(several))
+    return Block(max(apart(entries) for entries in states[:, -1]), [len(each) for each in seen], len(several))
+
+
+def apart(state: Tensor) -> int:
+    """How many entries of the start one block's state (K,) still tells apart.
+
+    Where some have met, the column form has their sum once and zeros, and the row form one of them several times.
+    """
+    return len(set(state.tolist()) - {0.0})
 
 
 def as_record(found: dict[int, list[Block]]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from mingru.analysis import account, carriers
+from mingru.mixers.hardened import Hardened
 from mingru.mixers.selection import Selection
 from mingru.stack import Stack
 from tests.analysis.machines import flat_moving
@@ -28,6 +29,13 @@ def test_the_other_blocks_stay_at_their_mean():
     assert torch.equal(states[:, :, 2:], states[:1, :1, 2:].expand_as(states[:, :, 2:]))
     # All entries of the last blocks meet, and are at each place one time in six.
     torch.testing.assert_close(states[0, 0, 3:], torch.full((7, 6), 0.1), atol=0.01, rtol=0)
+
+
+def test_a_block_of_equal_entries_is_no_carrier():
+    """As the row form leaves a block in which all have met; the column form leaves zeros."""
+    layer = Hardened(9, 1, 3)
+    layer.start.copy_(torch.tensor([[5, 5, 5], [5, 2, 5], [5, 0, 0]]))
+    assert list(carriers.machines_apart(layer)) == [1]
 
 
 @pytest.mark.parametrize("second", [lambda token: 0, lambda token: token // 2])

@@ -41,6 +41,19 @@ def test_a_swap_counts_and_a_memory_does_not():
     assert (memory.alive, memory.states, memory.counts) == (1, [2, 2], False)
 
 
+@pytest.mark.parametrize("form", ["column", "row"])
+def test_entries_that_met_count_once_in_either_form(form):
+    """Both entries go to the first place in the column form; both places take the first entry in the row form."""
+    stack = Stack([lambda d_model: Selection(d_model, block_size=2, form=form)], d_model=2, n_outputs=2, n_tokens=2)
+    mixer = stack.blocks[0].mixer
+    with torch.no_grad():
+        mixer.h0.copy_(torch.tensor([[1.0, 2.0]]))
+        mixer.projection.weight.zero_()
+        mixer.projection.bias.copy_(torch.tensor([1.0, 0.0, 1.0, 0.0]))
+    (found,) = blocks(stack, torch.zeros(1, WARM_UP + 2, dtype=torch.int64), 1).values()
+    assert found[0].alive == 1
+
+
 def test_every_third_position_is_not_every_second():
     (found,) = blocks(by_hand(), torch.zeros(2, WARM_UP + 30, dtype=torch.int64), 3).values()
     assert found[0].states == [2, 2, 2]
