@@ -22,6 +22,8 @@ OTHERS = ("rotation_free", "selection_row", "selection_bijective", "delta", "gru
 # A state that is a matrix, or that no affine map moves: hardening does not read these.
 UNREAD = ("delta_64", "delta", "gru")
 SMALLER = {"a5": (*FLAT, *OTHERS), "s4": FLAT, "a4": FLAT, "s3": (*FLAT, "rotation", *OTHERS)}
+# The number of elements in a composer's state, everywhere but where smaller states are tried.
+WIDTH = 64
 LENGTHS = (64, 256, 512, 1024)
 Record = dict[str, Any]
 
@@ -73,6 +75,7 @@ def search_recipe(record: Record) -> str:
             *(["doubling" if "bar" in curriculum else "linear"] if curriculum else []),
             *([f"at {curriculum['bar']:g}"] if curriculum and curriculum.get("bar", 0.95) != 0.95 else []),
             *([f"clip {config['clip']:g}"] if config["clip"] else []),
+            *([f"width {config['d_model']}"] if config["d_model"] != WIDTH else []),
             *([f"T = {config['length']}"] if config["length"] != 64 else []),
             *([f"{config['steps']} steps"] if config["steps"] != 1600 else []),
             "last weights" if config["evaluation"].get("select_last") else "best weights",

@@ -19,6 +19,7 @@ from scripts.exactness_page.cells import (
     REFERENCE,
     SMALLER,
     UNREAD,
+    WIDTH,
     Record,
     cells,
     certificates,
@@ -52,7 +53,7 @@ def exact_runs(runs: list[Record], length: int) -> str:
 
 
 def effort(search: list[Record], task: str, mixer: str) -> int:
-    return sum(record["task"] == task and record["mixer"] == mixer for record in search)
+    return sum((record["task"], record["mixer"], record["config"]["d_model"]) == (task, mixer, WIDTH) for record in search)
 
 
 def overview(study: list[Record], search: list[Record], task: str) -> Table:
