@@ -97,10 +97,13 @@ def measure(options: argparse.Namespace, directory: Path) -> str:
 
 
 def tell_each(script: str, runs: Sequence[Path], tell: Callable[[Path], str]) -> int:
-    """Print what `tell` says of each run. One of which it cannot say anything is one line on stderr, and makes the exit code 1."""
+    """Print what `tell` says of each run. One of which it cannot say anything is one line on stderr, and makes the exit code 1.
+
+    The lock that lies beside a run, s0.lock, is passed over: a glob such as s* gives both.
+    """
     torch.set_num_threads(1)
     failed = False
-    for directory in runs:
+    for directory in (run for run in runs if run.suffix != ".lock"):
         try:
             print(f"{directory}\n{tell(directory)}\n", flush=True)
         except (ValueError, OSError) as error:

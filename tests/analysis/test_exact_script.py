@@ -1,5 +1,7 @@
 """scripts/exact.py: wrong answers counted on fresh sequences, kept beside the run and published with it."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -33,6 +35,16 @@ def test_wrong_answers_are_counted_and_only_enough_sequences_make_a_run_exact(tm
     assert "2,048" in capsys.readouterr().out
     assert exact.main([str(right), "--lengths", "8", "--sequences", "2047"]) == 0
     assert records.read_json(right / "exactness.json")["exact_at"] == []
+
+
+def test_the_lock_beside_a_run_is_passed_over(tmp_path, capsys):
+    directory, _ = made(tmp_path, "mixer=givens")
+    lock = Path(f"{directory}.lock")
+    lock.touch()
+    found = sorted(directory.parent.glob("s*"))
+    assert found == [directory, lock]
+    assert exact.main([*map(str, found), "--lengths", "8", "--sequences", "3"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_counts_are_those_of_the_model_token_by_token(tmp_path):
