@@ -74,6 +74,7 @@ def search_recipe(record: Record) -> str:
             "constant" if schedule is None else f"falls over {schedule['share']:g}" if "share" in schedule else "cosine",
             *(["doubling" if "bar" in curriculum else "linear"] if curriculum else []),
             *([f"at {curriculum['bar']:g}"] if curriculum and curriculum.get("bar", 0.95) != 0.95 else []),
+            *([f"{curriculum['tokens']:,} tokens a step"] if curriculum and curriculum.get("tokens", 8192) != 8192 else []),
             *([f"clip {config['clip']:g}"] if config["clip"] else []),
             *([f"width {config['d_model']}"] if config["d_model"] != WIDTH else []),
             *([f"T = {config['length']}"] if config["length"] != 64 else []),
