@@ -60,8 +60,8 @@ def machines_apart(layer: Hardened) -> dict[int, BlockMachine]:
     """Of the blocks that keep several entries apart, those that are machines of not too many states."""
     found = {}
     for place, state in enumerate(layer.start):
-        with contextlib.suppress(ValueError):
-            if apart(state) > 1:
+        if apart(state) > 1:
+            with contextlib.suppress(ValueError):
                 found[place] = block_machine(layer, place)
     return found
 

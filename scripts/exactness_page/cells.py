@@ -22,7 +22,7 @@ OTHERS = ("rotation_free", "selection_row", "selection_bijective", "delta", "gru
 # A state that is a matrix, or that no affine map moves: hardening does not read these.
 UNREAD = ("delta_64", "delta", "gru")
 SMALLER = {"a5": (*FLAT, "selection_row", "delta", "gru"), "s4": FLAT, "a4": FLAT, "s3": (*FLAT, "rotation", *OTHERS)}
-# The number of elements in a composer's state, everywhere but where smaller states are tried.
+# d_model of every model of the study; the search also tried narrower ones, which are no search for a recipe.
 WIDTH = 64
 LENGTHS = (64, 256, 512, 1024)
 Record = dict[str, Any]

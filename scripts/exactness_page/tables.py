@@ -112,11 +112,11 @@ def clock_below(runs: list[Record]) -> str:
     return f"{sum(n_clocks(run) > 0 for run in looked_at)}/{len(looked_at)}" if looked_at else "-"
 
 
-def smaller_groups(study: list[Record], *recipes: str) -> dict[tuple[str, str, str], list[Record]]:
+def smaller_groups(study: list[Record], *names: str) -> dict[tuple[str, str, str], list[Record]]:
     """The runs of the last stage by group, composer and recipe, in the page's order."""
-    there = {(task, runs[0]["mixer"], name): runs for (task, _, name), runs in cells(study, *recipes).items()}
-    wanted = [(task, mixer, name) for task, mixers in SMALLER.items() for mixer in mixers for name in recipes]
-    return {key: there[key] for key in wanted if key in there}
+    there = {(task, runs[0]["mixer"], name): runs for (task, _, name), runs in cells(study, *names).items()}
+    planned = [(task, mixer, name) for task, mixers in SMALLER.items() for mixer in mixers for name in names]
+    return {key: there[key] for key in planned if key in there}
 
 
 def smaller(study: list[Record], search: list[Record]) -> Table:
@@ -179,9 +179,10 @@ def stages(study: list[Record], search: list[Record]) -> Table:
         done = [len(there[task, mixer, name]) for name in (FOUND, REFERENCE)]
         rows.append(["3", task, mixer, *(f"{number} of 36" for number in done)])
     for task, mixers in SMALLER.items():
-        numbers = [(len(there[task, mixer, FOUND]), mixer) for mixer in mixers]
-        for number in sorted({number for number, _ in numbers}, reverse=True):
-            rows.append(["4", task, ", ".join(mixer for each, mixer in numbers if each == number), f"{number} of 6", "-"])
+        numbers = {mixer: len(there[task, mixer, FOUND]) for mixer in mixers}
+        for number in sorted(set(numbers.values()), reverse=True):
+            alike = ", ".join(mixer for mixer in mixers if numbers[mixer] == number)
+            rows.append(["4", task, alike, f"{number} of 6", "-"])
     headers, numeric = columns(">stage", "task", "composer", f">{FOUND} recipe", f">{REFERENCE}'s")
     return Table("stages", "", headers, rows, numeric)
 
