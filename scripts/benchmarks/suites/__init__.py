@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scripts.benchmarks.measures import Measure
-from scripts.benchmarks.suites import lengths, ops, states, steps, streaming, sweep, tasks
+from scripts.benchmarks.suites import lengths, ops, report, states, steps, streaming, sweep, tasks
 from scripts.benchmarks.suites.shapes import Shapes
 
 # rows(shapes, peers): with the rows that need other packages, or without.
@@ -17,4 +17,5 @@ SUITES: dict[str, Callable[[Shapes, bool], list[Measure]]] = {
     "streaming": streaming.rows,
     "tasks": tasks.rows,
     "sweep": sweep.rows,
+    "report": report.rows,
 }
